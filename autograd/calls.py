@@ -3,7 +3,7 @@
 
     calls.py write
 
-A macro has the name of its function and notes the line of the call: see AG_NAME_CALL in tensor.h. The files are part of the
+A macro has the name of its function and notes the line of the call: see AG_NAME_CALL in places.h. The files are part of the
 sources: run this after a change of a prototype.
 
     calls.py same
@@ -162,7 +162,8 @@ def page(path, seen):
                                 "includes calls, but declares no function with a macro"))
     if not functions:
         return None
-    lines = [f"/* calls/{base}: calls of the functions of {base}, which note their line. Written by autograd/calls.py. */\n",
+    comment = f"/* calls/{base}: calls of the functions of {base}, which note their line. Written by autograd/calls.py. */"
+    lines = [textwrap.fill(comment, WIDTH, subsequent_indent=" * ", break_on_hyphens=False) + "\n",
              "#if !defined KAERU_INSIDE && !defined KAERU_NO_LINES\n"]
     for function in functions:
         if function[0] in seen:

@@ -2,28 +2,29 @@
 """Writes the files that follow from the list of operations and from the declarations of kernels. They are files of the
 sources: run this after a change of the list or of a declaration.
 
-    headers.py ops OPS_DEF OPS_H
+    headers.py ops OPS_DEF MORE_DEF OPS_H
 
-OPS_H, the public header of the differentiable operations, from the list OPS_DEF (its form: see there). An entry gives a comment
-and the prototype of ag_<name>. The comments between entries become headings.
+OPS_H, the public header of the differentiable operations, from the lists OPS_DEF (its form: see there) and MORE_DEF. An entry
+gives a comment and the prototype of ag_<name>. The comments between entries become headings.
 
     headers.py entries OPS_DEF OP_ENTRIES_H
 
-OP_ENTRIES_H, for ops/table.h: the prototypes of the functions that the entries name, and of each operation INPUTS_<name>, the
-names of its parameters that are tensors, and NUMBERS_<name>, the names of those that are doubles; both end with NULL.
+OP_ENTRIES_H, for ops/table.h, or ops/more/more_entries.h from more.def: the prototypes of the functions that the entries name,
+and of each operation INPUTS_<name>, the names of its parameters that are tensors, and NUMBERS_<name>, the names of those that
+are doubles; both end with NULL.
 
     headers.py kernels KERNELS_H KERNELS_DEF
 
 KERNELS_DEF, one line KERNEL(...) for each kernel that the header declares. See there.
 
-    headers.py same WHAT FROM TO
+    headers.py same WHAT FROM... TO
 
-Checks that TO is what the form `headers.py WHAT FROM TO` writes.
+Checks that TO is what the form `headers.py WHAT FROM... TO` writes.
 """
 import collections
+import os
 import re
 import sys
-import textwrap
 import textwrap
 
 WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
@@ -31,8 +32,8 @@ WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
 # ---- operations --------------------------------------------------------------------------------------------------------
 
 TOP = """\
-/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def; change that list
- * instead.
+/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def and
+ * autograd/ops/more/more.def; change these lists instead.
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
  * broadcast, gradients are summed down to each input's own shape.
@@ -196,13 +197,16 @@ def prototype(op):
     return comment(formulas) + start + ("\n" + " " * len(start)).join(parameters) + "\n"
 
 
-def ops(path, text):
-    pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
+def ops(*lists):
+    pages = [heading(entry) if isinstance(entry, str) else prototype(entry)
+             for path, text in lists for entry in entries(path, text)]
     return "\n".join([TOP, *pages, '#include "kaeru/calls/ops.h"\n', "AG_PUBLIC_END\n#endif\n"])
 
 
-def entries_page(path, text):
-    page = "/* op_entries.h: what follows from the entries of ops.def. Written by autograd/headers.py. */\n"
+def entries_page(one):
+    path, text = one
+    name, header = os.path.basename(path), {"ops.def": "op_entries.h"}.get(os.path.basename(path), "more_entries.h")
+    page = f"/* {header}: what follows from the entries of {name}. Written by autograd/headers.py. */\n"
     operations = [entry for entry in entries(path, text) if isinstance(entry, Operation)]
     for i, parameters in enumerate(("Tensor *y", "Tensor *y, const OpCall *c")):
         functions = {op.rules[i] for op in operations} - {"NULL"}
@@ -230,8 +234,9 @@ def kernel(found):
     return textwrap.fill(entry, 100, subsequent_indent=" " * 7) + "\n"
 
 
-def kernels(path, text):
+def kernels(one):
     """A line for each declaration behind the heading, where nothing else stands."""
+    path, text = one
     at = text.index(FIRST)
     declarations = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text[at:text.rindex("#endif")])
     other = re.search(r"\S", DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), declarations))
@@ -249,18 +254,19 @@ PAGES = {"ops": ops, "entries": entries_page, "kernels": kernels}
 
 
 def main(what="", *paths):
-    compares = what == "same" and len(paths) == 3
+    compares = what == "same" and len(paths) > 2
     if compares:
         what, paths = paths[0], paths[1:]
-    if what not in PAGES or len(paths) != 2:
+    if what not in PAGES or len(paths) != (3 if what == "ops" else 2):
         sys.exit(__doc__)
-    page = PAGES[what](paths[0], read(paths[0]))
+    *lists, out = paths
+    page = PAGES[what](*((path, read(path)) for path in lists))
     if not compares:
-        with open(paths[1], "w", encoding="utf-8") as out:
-            out.write(page)
-    elif read(paths[1]) != page:
-        command = f"python3 autograd/headers.py {what} {paths[0]} {paths[1]}"
-        sys.exit(f"{paths[1]} is not what follows from {paths[0]}: run `{command}`")
+        with open(out, "w", encoding="utf-8") as file:
+            file.write(page)
+    elif read(out) != page:
+        command = f"python3 autograd/headers.py {what} {' '.join(paths)}"
+        sys.exit(f"{out} is not what follows from {' '.join(lists)}: run `{command}`")
 
 
 main(*sys.argv[1:])

@@ -1,10 +1,18 @@
 /* random.c: this thread's random generator, and tensors filled from it.
  *
- * The generator is a counter: block number `counter` of the stream `seed` is a fixed function (Philox4x32-10, Salmon et
- * al. 2011) and every operation takes as many blocks of four words as it needs and moves the counter past them. So what
- * is drawn depends on the order of the calls alone, never on threads or on the machine. */
-#include "internal.h"
+ * The generator is a counter: block number `counter` of the stream `seed` is a fixed function
+ * (Philox4x32-10, Salmon et al. 2011) and every operation takes as many blocks of four words as it
+ * needs and moves the counter past them. So what is drawn depends on the order of the calls alone,
+ * never on threads or on the machine. */
+#include "checks.h"
+#include "kaeru/random.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
+#include "kernels.h"
 #include "philox.h"
+#include "random.h"
+#include "tensor.h"
+#include "tensor_struct.h"
 
 #include <math.h>
 
@@ -53,76 +61,59 @@ double ag_random_uniform(void)
 
 int64_t ag_random_below(int64_t n)
 {
-    if (n < 1) ag_usage_error(__func__, "n is %lld, expected 1 or more", (long long)n);
-    uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
+    if (n < 1) {
+        ag_usage_error(__func__, "n is %lld, expected 1 or more", (long long)n);
+    }
+    /* a multiple of n: no bias below it */
+    uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;
     uint64_t x;
-    do x = random_u64();
-    while (x >= limit);
+    do {
+        x = random_u64();
+    } while (x >= limit);
     return (int64_t)(x % range);
 }
 
 void ag_random_permutation(int64_t n, int32_t *out)
 {
-    if (n < 0 || n > INT32_MAX) ag_usage_error(__func__, "n is %lld, expected an int32_t of 0 or more", (long long)n);
-    if (n > 0) ag_check_pointer(__func__, "out", out);
-    for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
+    if (n < 0 || n > INT32_MAX) {
+        ag_usage_error(__func__, "n is %lld, expected an int32_t of 0 or more", (long long)n);
+    }
+    if (n > 0) {
+        ag_check_pointer(__func__, "out", out);
+    }
+    for (int64_t i = 0; i < n; i++) {               /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
-        if (j < i) out[i] = out[j];
+        if (j < i) {
+            out[i] = out[j];
+        }
         out[j] = (int32_t)i;
     }
 }
 
-/* ---- mini-batches ------------------------------------------------------------------------------------------------ */
-
-/* A bijection of 0..4^half-1, chosen by seed and epoch: a Feistel network. A round exchanges the halves of x's bits, and adds a
- * random function of one to the other. */
-static uint64_t mixed(uint64_t x, int half, uint64_t seed, uint64_t epoch)
-{
-    enum { ROUNDS = 8 };
-    uint64_t low = ((uint64_t)1 << half) - 1, left = x >> half, right = x & low;
-    for (uint64_t round = 0; round < ROUNDS; round++) {
-        uint32_t word[4];
-        k_philox(seed ^ epoch << 32, right << 8 | round, word);
-        uint64_t next = (left + word[0]) & low;
-        left = right;
-        right = next;
-    }
-    return left << half | right;
-}
-
-Tensor *ag_batch_ids(int64_t n, int64_t size, int64_t step, uint64_t seed)
-{
-    if (n < 1 || n > INT32_MAX) ag_usage_error(__func__, "n is %lld, expected 1 to 2147483647 items", (long long)n);
-    if (size < 1 || size > n)
-        ag_usage_error(__func__, "size is %lld, expected 1 to the number of items, %lld", (long long)size, (long long)n);
-    if (step < 0) ag_usage_error(__func__, "step is %lld, expected 0 or more", (long long)step);
-    int64_t batches = n / size, first = step % batches * size;
-    int half = 1;
-    while ((int64_t)1 << 2 * half < n) half++;
-    Tensor *ids = tensor_new(__func__, &SHAPE(size), AG_INT);
-    for (int64_t i = 0; i < size; i++) {
-        uint64_t id = (uint64_t)(first + i);
-        do id = mixed(id, half, seed, (uint64_t)(step / batches));      /* until it is below n: still a bijection */
-        while (id >= (uint64_t)n);
-        ints(ids)[i] = (int32_t)id;
-    }
-    return ids;
-}
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static void fill_uniform(const char *what, Tensor *t, double low, double high)
 {
-    if (!isfinite((real)low) || !isfinite((real)high) || !isfinite((real)(high - low)))
-        ag_usage_error(what, "low %g and high %g, expected finite numbers, and a finite difference", low, high);
-    if (low > high) ag_usage_error(what, "low %g is above high %g", low, high);
+    if (!isfinite((real)low) || !isfinite((real)high) || !isfinite((real)(high - low))) {
+        ag_usage_error(what, "low %g and high %g, expected finite numbers, and a finite difference",
+                       low, high);
+    }
+    if (low > high) {
+        ag_usage_error(what, "low %g is above high %g", low, high);
+    }
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
 static void fill_normal(const char *what, Tensor *t, double mean, double deviation)
 {
-    if (!(deviation >= 0)) ag_usage_error(what, "deviation is %g, expected 0 or more", deviation);
-    if (!isfinite((real)mean) || !isfinite((real)deviation) || !isfinite((real)(mean + deviation)))
+    if (!(deviation >= 0)) {
+        ag_usage_error(what, "deviation is %g, expected 0 or more", deviation);
+    }
+    if (!isfinite((real)mean) || !isfinite((real)deviation) ||
+        !isfinite((real)(mean + deviation))) {
         ag_usage_error(what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
+    }
     AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
@@ -143,9 +134,13 @@ Tensor *tensor_normal(AgShape shape, double mean, double deviation)
 
 Tensor *tensor_randint(AgShape shape, int32_t low, int32_t high)
 {
-    if (low >= high) ag_usage_error(__func__, "low %d is not below high %d", low, high);
+    if (low >= high) {
+        ag_usage_error(__func__, "low %d is not below high %d", low, high);
+    }
     Tensor *t = tensor_new("tensor_randint", &shape, AG_INT);
-    for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
+    for (int64_t i = 0; i < t->numel; i++) {
+        ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
+    }
     return t;
 }
 

@@ -1,12 +1,21 @@
 /* scope.c: scopes, and the tape of tensors that they own. */
-#include "internal.h"
+#include "alloc.h"
+#include "arena.h"
+#include "buffers.h"
+#include "errors.h"
+#include "left.h"
+#include "observe.h"
+#include "scope.h"
+#include "tensor_struct.h"
+#include "thread.h"
 
 #include <stdlib.h>
 
 typedef struct {
     AgMode mode;
     uint64_t serial;
-    uint64_t failed;            /* the serial number of the last error while it was the innermost; 0: none */
+    uint64_t failed;            /* the serial number of the last error while it was the innermost;
+                                   0: none */
     Tensor *tape;               /* the newest tensor when the scope began */
     ArenaMark mark;             /* the arena's position then */
     int calls;                  /* the number of layer calls then, */
@@ -18,13 +27,17 @@ typedef struct {
     OpenScope scope[MAX_SCOPES];
     int depth;
     bool recording;             /* the innermost scope's mode is AG_RECORD */
+    int pass;                   /* a backward pass runs in the scopes up to this depth; 0: none
+                                   runs */
+    int had_pass;               /* the deepest open scope in which one has begun */
     AgPrecision precision;
     Tensor *tape;               /* the newest tensor */
     Arena arena;
 } Scopes;
 static _Thread_local void *state;
 
-/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is over. */
+/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is
+ * over. */
 static void note_error(void)
 {
     Scopes *s = state;
@@ -45,7 +58,8 @@ static void end_all(void)
     Scopes *s = state;
     while (s->depth > 0) {
         OpenScope *innermost = &s->scope[s->depth - 1];
-        innermost->failed = 0;              /* the thread ends: blocks that the program still has are not freed */
+        /* the thread ends: blocks that the program still has are not freed */
+        innermost->failed = 0;
         ag_end((AgScope){ s->depth, innermost->serial });
     }
     arena_leave(&s->arena);                 /* another thread may have one of the tensors */
@@ -53,7 +67,8 @@ static void end_all(void)
 
 static Scopes *scopes(void)
 {
-    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error, .trim = free_waiting, .end = end_all };
+    static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error,
+                                    .trim = free_waiting, .end = end_all };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -66,15 +81,32 @@ AgScope innermost_scope(void)
 bool scope_is_open(AgScope scope)
 {
     const Scopes *s = scopes();
-    return scope.depth >= 1 && scope.depth <= s->depth && s->scope[scope.depth - 1].serial == scope.serial;
+    return scope.depth >= 1 && scope.depth <= s->depth &&
+           s->scope[scope.depth - 1].serial == scope.serial;
+}
+
+void scopes_have_pass(int depth)
+{
+    Scopes *s = scopes();
+    s->pass = depth;
+    if (depth > s->had_pass) {
+        s->had_pass = depth;
+    }
+}
+
+int scopes_of_pass(void)
+{
+    return scopes()->pass;
 }
 
 void check_scopes(const char *what, const char *whose, AgScope before)
 {
-    if (innermost_scope().serial != before.serial) ag_usage_error(what, "%s ended a scope, or left one open", whose);
+    if (innermost_scope().serial != before.serial) {
+        ag_usage_error(what, "%s ended a scope, or left one open", whose);
+    }
 }
 
-/* ---- tensors of the innermost scope ------------------------------------------------------------------------------ */
+/* ---- tensors of the innermost scope ---------------------------------------------------------- */
 
 Tensor *tape(void)
 {
@@ -84,16 +116,22 @@ Tensor *tape(void)
 void *scope_alloc(const char *what, size_t bytes)
 {
     Scopes *s = scopes();
-    if (s->depth == 0) ag_usage_error(what, "no scope is open to own the result: call ag_begin first");
+    if (s->depth == 0) {
+        ag_usage_error(what, "no scope is open to own the result: call ag_begin first");
+    }
     void *p = arena_alloc(&s->arena, bytes);
-    if (!p) ag_usage_error(what, "no memory for %zu bytes", bytes);
+    if (!p) {
+        ag_usage_error(what, "no memory for %zu bytes", bytes);
+    }
     return p;
 }
 
 void *ag_scratch(size_t n, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        bytes = SIZE_MAX;
+    }
     return scope_alloc(__func__, bytes);
 }
 
@@ -103,10 +141,10 @@ Tensor *scope_tensor(const char *what)
     Tensor *t = scope_alloc(what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->precision = (uint8_t)s->precision;
-    t->thread = thread_id();
-    t->site = call_place();
-    t->user_site = user_call()->site;
-    t->made_by = what;
+    t->origin.thread = thread_id();
+    t->origin.site = call_place();
+    t->origin.user_site = user_call()->site;
+    t->origin.made_by = what;
     t->older = s->tape;
     s->tape = t;
     return t;
@@ -120,25 +158,34 @@ void tensor_release(void *tensor)
     buffer_drop(&t->buffer);
     buffer_drop(&t->grad);
     buffer_drop(&t->kept_grad);
-    buffer_drop(&t->packed);
+    buffer_drop(&t->packed.buffer);
     buffer_drop(&t->saved);
-    for (int i = 0; i < SAVED_GRADIENTS; i++) buffer_drop(&t->saved_gradient[i]);
-    free(t->name);
-    t->name = NULL;
+    for (int i = 0; i < SAVED_GRADIENTS; i++) {
+        buffer_drop(&t->saved_gradient[i]);
+    }
+    free(t->origin.name);
+    t->origin.name = NULL;
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------------------------ */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 AgScope ag_begin(AgMode mode)
 {
     Scopes *s = scopes();
-    if (mode != AG_RECORD && mode != AG_NO_GRAD)
-        ag_usage_error(__func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
-    if (s->depth == MAX_SCOPES) ag_usage_error(__func__, "%d scopes are open already: is an ag_end missing?", s->depth);
-    if (s->depth == 0) blocks_begin();
+    if (mode != AG_RECORD && mode != AG_NO_GRAD) {
+        ag_usage_error(__func__, "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD",
+                       (int)mode);
+    }
+    if (s->depth == MAX_SCOPES) {
+        ag_usage_error(__func__, "%d scopes are open already: is an ag_end missing?", s->depth);
+    }
+    if (s->depth == 0) {
+        blocks_begin();
+    }
     OpenScope *begun = &s->scope[s->depth++];
-    *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape, .mark = arena_begin(&s->arena),
-                          .calls = layer_calls(), .running = running.n, .precision = s->precision };
+    *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape,
+                          .mark = arena_begin(&s->arena), .calls = layer_calls(),
+                          .running = running.n, .precision = s->precision };
     s->recording = mode == AG_RECORD;
     return (AgScope){ s->depth, begun->serial };
 }
@@ -147,43 +194,62 @@ AgScope ag_begin(AgMode mode)
 static OpenScope *check_open(const char *what, AgScope scope)
 {
     Scopes *s = scopes();
-    if (!scope_is_open(scope))
-        ag_usage_error(what, scope.serial == 0 ? "the scope was not begun" : (scope.serial ^ thread_serial()) >> SERIAL_BITS ?
-                       "another thread began this scope" : "this scope has ended already");
+    if (!scope_is_open(scope)) {
+        ag_usage_error(what, scope.serial == 0 ? "the scope was not begun"
+                             : (scope.serial ^ thread_serial()) >> SERIAL_BITS
+                                 ? "another thread began this scope"
+                                 : "this scope has ended already");
+    }
     return &s->scope[scope.depth - 1];
 }
 
 void check_inner(const char *what, AgScope scope)
 {
     check_open(what, scope);
-    if (scope.depth < 2 || scope.depth != scopes()->depth)
+    if (scope.depth < 2 || scope.depth != scopes()->depth) {
         ag_usage_error(what, "the scope must be the innermost and have another around it");
+    }
 }
 
-/* The program may have left a backward pass, or a function of the library that has a scope of its own, by longjmp or by an
- * exception of its own. Then this ends the pass and such scopes, as after an error. A function that was left is still among the
- * layer calls. */
+/* The program may have left a backward pass, or a function of the library that has a scope of its
+ * own, by longjmp or by an exception of its own. Then this ends the pass and such scopes, as after
+ * an error. A function that was left is still among the layer calls. */
 void ag_end(AgScope scope)
 {
     Scopes *s = scopes();
     OpenScope *ended = check_open(__func__, scope), *innermost = &s->scope[s->depth - 1];
-    uint64_t error = 0;                     /* the last error reported in this scope or in one inside it */
-    for (OpenScope *inner = ended; inner <= innermost; inner++)
-        if (inner->failed > error) error = inner->failed;
-    bool in_pass = scope.depth <= scopes_of_pass(), left = in_pass || layer_calls() > ended->calls;
-    if (innermost != ended && innermost->serial > error && !left)
-        ag_usage_error(__func__, "scopes begun inside this one and still open: %d", s->depth - scope.depth);
-    if (in_pass) pass_is_left();
-    else custom_scope_ends(scope.depth);
+    uint64_t error = 0;             /* the last error reported in this scope or in one inside it */
+    for (OpenScope *inner = ended; inner <= innermost; inner++) {
+        if (inner->failed > error) {
+            error = inner->failed;
+        }
+    }
+    bool in_pass = scope.depth <= s->pass, left = in_pass || layer_calls() > ended->calls;
+    if (innermost != ended && innermost->serial > error && !left) {
+        ag_usage_error(__func__, "scopes begun inside this one and still open: %d",
+                       s->depth - scope.depth);
+    }
+    if (scope.depth <= s->had_pass) {
+        s->had_pass = scope.depth - 1;
+        thread_scope_ends(scope.depth, in_pass);
+    }
     blocks_leave_destructors();
-    layers_are_left(ended->calls);
-    if (observer[GUARD] && !error) guard_check(__func__, true);
+    for (void *owned; layer_is_left(ended->calls, &owned);) {
+        ag_free(owned);
+    }
+    if ((observers_need & CHECK_MEMORY) && !error) {
+        buffer_watch->check(__func__, true);
+    }
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
-        if (!scope_is_open(scope)) ag_usage_error(__func__, "a destructor has ended this scope");
+        if (!scope_is_open(scope)) {
+            ag_usage_error(__func__, "a destructor has ended this scope");
+        }
     }
-    if (error) layer_calls_end(ended->calls);
+    if (error) {
+        layer_calls_end(ended->calls);
+    }
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;
         s->tape = t->older;
@@ -194,15 +260,20 @@ void ag_end(AgScope scope)
     s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
     running_calls_end(ended->running);
-    if (s->depth == 0) blocks_end();        /* no scope is left that an error could unwind */
+    /* no scope is left that an error could unwind */
+    if (s->depth == 0) {
+        blocks_end();
+    }
 }
 
 AgPrecision ag_precision(AgPrecision precision)
 {
     Scopes *s = scopes();
     AgPrecision former = s->precision;
-    if (precision != AG_FLOAT32 && precision != AG_BF16)
-        ag_usage_error(__func__, "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16", (int)precision);
+    if (precision != AG_FLOAT32 && precision != AG_BF16) {
+        ag_usage_error(__func__, "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16",
+                       (int)precision);
+    }
     s->precision = precision;
     return former;
 }

@@ -1,22 +1,29 @@
 /* shape.c: shapes, and NumPy's rules for operands of different shapes.
  *
- * Shapes are compared from the last dimension; sizes fit if they are equal or one is 1, and a missing dimension counts
- * as 1. A repeated dimension is walked with stride 0. */
-#include "internal.h"
+ * Shapes are compared from the last dimension; sizes fit if they are equal or one is 1, and a
+ * missing dimension counts as 1. A repeated dimension is walked with stride 0. */
+#include "kernels.h"
+#include "shape.h"
+#include "tensor_struct.h"
 
 static void check_ndim(const char *what, int ndim)
 {
-    if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
+    if (ndim < 0 || ndim > AG_MAX_DIMS) {
+        ag_usage_error(what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
+    }
 }
 
 /* -1 if there are more items than can be counted. */
 static int64_t count_items(const AgShape *shape)
 {
-    int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
+    int64_t n = 1;          /* of the sizes that are not 0: strides are products of some of them */
     bool empty = false;
     for (int i = 0; i < shape->ndim; i++) {
-        if (shape->dim[i] == 0) empty = true;
-        else if (__builtin_mul_overflow(n, shape->dim[i], &n)) return -1;
+        if (shape->dim[i] == 0) {
+            empty = true;
+        } else if (__builtin_mul_overflow(n, shape->dim[i], &n)) {
+            return -1;
+        }
     }
     return empty ? 0 : n;
 }
@@ -32,8 +39,9 @@ bool ag_shape_equal(AgShape a, AgShape b)
     check_ndim(__func__, a.ndim);
     check_ndim(__func__, b.ndim);
     if (a.ndim != b.ndim) return false;
-    for (int i = 0; i < a.ndim; i++)
+    for (int i = 0; i < a.ndim; i++) {
         if (a.dim[i] != b.dim[i]) return false;
+    }
     return true;
 }
 
@@ -42,8 +50,10 @@ const char *ag_shape_text(AgShape shape, char text[AG_SHAPE_TEXT])
     ag_check_pointer(__func__, "text", text);
     check_ndim(__func__, shape.ndim);
     int n = snprintf(text, AG_SHAPE_TEXT, "(");
-    for (int i = 0; i < shape.ndim; i++)
-        n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
+    for (int i = 0; i < shape.ndim; i++) {
+        n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld",
+                      (long long)shape.dim[i]);
+    }
     snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), shape.ndim == 1 ? ",)" : ")");
     return text;
 }
@@ -51,16 +61,22 @@ const char *ag_shape_text(AgShape shape, char text[AG_SHAPE_TEXT])
 int64_t check_shape(const char *what, const AgShape *shape)
 {
     check_ndim(what, shape->ndim);
-    for (int i = 0; i < shape->ndim; i++)
-        if (shape->dim[i] < 0) ag_usage_error(what, "negative size in shape %s", shape_text(*shape));
+    for (int i = 0; i < shape->ndim; i++) {
+        if (shape->dim[i] < 0) {
+            ag_usage_error(what, "negative size in shape %s", shape_text(*shape));
+        }
+    }
     int64_t n = count_items(shape);
-    if (n < 0) ag_usage_error(what, "shape %s has more items than can be counted", shape_text(*shape));
+    if (n < 0) {
+        ag_usage_error(what, "shape %s has more items than can be counted", shape_text(*shape));
+    }
     return n;
 }
 
 size_t dtype_size(AgDType dtype)
 {
-    static const size_t size[] = { sizeof(real), sizeof(int32_t), sizeof(uint8_t), sizeof(uint16_t) };
+    static const size_t size[] = { sizeof(real), sizeof(int32_t), sizeof(uint8_t),
+                                   sizeof(uint16_t) };
     return size[dtype];
 }
 
@@ -72,8 +88,11 @@ const char *dtype_name(AgDType dtype)
 
 const char *write_range(int64_t n, char text[RANGE_TEXT])
 {
-    if (n > 0) snprintf(text, RANGE_TEXT, "0..%lld", (long long)n - 1);
-    else snprintf(text, RANGE_TEXT, "none, since there are 0");
+    if (n > 0) {
+        snprintf(text, RANGE_TEXT, "0..%lld", (long long)n - 1);
+    } else {
+        snprintf(text, RANGE_TEXT, "none, since there are 0");
+    }
     return text;
 }
 
@@ -81,7 +100,9 @@ int check_dim(const char *what, const Tensor *x, int dim)
 {
     int ndim = x->shape.ndim;
     int d = dim < 0 ? dim + ndim : dim;
-    if (d < 0 || d >= ndim) ag_usage_error(what, "there is no dimension %d in shape %s", dim, shape_text(x->shape));
+    if (d < 0 || d >= ndim) {
+        ag_usage_error(what, "there is no dimension %d in shape %s", dim, shape_text(x->shape));
+    }
     return d;
 }
 
@@ -90,7 +111,7 @@ int check_along(const char *what, const Tensor *x, int dim)
     return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(what, x, dim);
 }
 
-/* ---- broadcasting ------------------------------------------------------------------------------------------------ */
+/* ---- broadcasting ---------------------------------------------------------------------------- */
 
 int64_t size_in(const AgShape *s, int i, int ndim)
 {
@@ -118,9 +139,10 @@ bool broadcasts_to(const AgShape *from, const AgShape *to)
 AgShape broadcast_shape(const char *what, const Tensor *a, const Tensor *b)
 {
     AgShape y;
-    if (!broadcast(&a->shape, &b->shape, &y))
-        ag_usage_error(what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
-                       shape_text(a->shape), shape_text(b->shape));
+    if (!broadcast(&a->shape, &b->shape, &y)) {
+        ag_usage_error(what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from "
+                       "the last dimension", shape_text(a->shape), shape_text(b->shape));
+    }
     return y;
 }
 
@@ -138,17 +160,24 @@ Along shape_along(const AgShape *shape, int first, int last)
 {
     Along a = { 1, 1, 1 };
     for (int i = 0; i < shape->ndim; i++) {
-        if (i < first) a.outer *= shape->dim[i];
-        else if (i <= last) a.n *= shape->dim[i];
-        else a.inner *= shape->dim[i];
+        if (i < first) {
+            a.outer *= shape->dim[i];
+        } else if (i <= last) {
+            a.n *= shape->dim[i];
+        } else {
+            a.inner *= shape->dim[i];
+        }
     }
     return a;
 }
 
 void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk)
 {
-    walk->ndim = shape->ndim;   /* only the first ndim entries are set: this is part of every elementwise operation */
-    for (int i = 0; i < shape->ndim; i++) walk->dim[i] = shape->dim[i];
+    /* only the first ndim entries are set: this is part of every elementwise operation */
+    walk->ndim = shape->ndim;
+    for (int i = 0; i < shape->ndim; i++) {
+        walk->dim[i] = shape->dim[i];
+    }
     broadcast_strides(a, shape, walk->a);
     broadcast_strides(b, shape, walk->b);
 }

@@ -1,15 +1,28 @@
 /* tensor.c: creates tensors, reads and writes their values. */
-#include "internal.h"
+#include "alloc.h"
+#include "bf16_weights.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "kaeru/gradients.h"
+#include "kaeru/tensor.h"
+#include "kernels.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
+#include "tensor_struct.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- creating ---------------------------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 static size_t checked_bytes(const char *what, int64_t numel, AgDType dtype)
 {
-    if ((uint64_t)numel > SIZE_MAX / 8)
-        ag_usage_error(what, "a tensor of %lld items is too large for this machine", (long long)numel);
+    if ((uint64_t)numel > SIZE_MAX / 8) {
+        ag_usage_error(what, "a tensor of %lld items is too large for this machine",
+                       (long long)numel);
+    }
     return (size_t)numel * dtype_size(dtype);
 }
 
@@ -40,58 +53,46 @@ Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buff
     return t;
 }
 
-/* A tensor that no scope owns, without a value. */
-static Tensor *owned_header(const char *what, const AgShape *shape, AgDType dtype)
+Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtype)
 {
     Tensor *t = ag_alloc(1, sizeof *t);
     ag_on_free(t, tensor_release);
     *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape,
-                   .numel = ag_shape_numel(*shape), .site = call_place(), .made_by = what };
+                   .numel = ag_shape_numel(*shape), .origin.site = call_place(),
+                   .origin.made_by = what };
     return t;
 }
 
 Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
 {
-    const char *what = user_call()->function ? user_call()->function : "tensor_new_owned";      /* for the layer's caller */
-    if ((int)dtype < AG_REAL || dtype > AG_PACKED)
-        ag_usage_error(what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED", (int)dtype);
-    if (dtype == AG_PACKED) check_packed_shape(what, &shape);
+    /* for the layer's caller */
+    const char *what = user_call()->function ? user_call()->function : "tensor_new_owned";
+    if ((int)dtype < AG_REAL || dtype > AG_PACKED) {
+        ag_usage_error(what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED",
+                       (int)dtype);
+    }
+    if (dtype == AG_PACKED) {
+        check_packed_shape(what, &shape);
+    }
     checked_bytes(what, check_shape(what, &shape), dtype);
     size_t bytes = value_bytes(&shape, dtype);
-    Tensor *t = owned_header("tensor_new_owned", &shape, dtype);
+    Tensor *t = tensor_header_owned("tensor_new_owned", &shape, dtype);
     t->buffer = buffer_new(what, bytes, true);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
-}
-
-Tensor *ag_take_gradient(Tensor *leaf)
-{
-    check_leaf(__func__, "the leaf", leaf);
-    if (!leaf->grad) return NULL;
-    Tensor *t = owned_header("ag_take_gradient", &leaf->shape, AG_REAL);
-    t->buffer = leaf->grad;
-    t->data = buffer_data(t->buffer);
-    leaf->grad = NULL;
-    return t;
-}
-
-void ag_put_gradient(Tensor *leaf, Tensor *gradient)
-{
-    check_leaf(__func__, "the leaf", leaf);
-    check_tensor(__func__, "the gradient", gradient, AG_REAL);
-    if (gradient == leaf || !gradient->owned || block_has_owner(gradient) || !ag_shape_equal(gradient->shape, leaf->shape))
-        ag_usage_error(__func__, "expected the result of ag_take_gradient of this leaf");
-    buffer_release(leaf->grad);
-    leaf->grad = buffer_share(gradient->buffer);
-    ag_free(gradient);
 }
 
 void tensor_free(Tensor *t)
 {
     if (!t) return;
     AG_LAYER;
-    if (t->magic != TENSOR_ALIVE || !t->owned) ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
-    if (block_has_owner(t)) ag_usage_error(__func__, "this tensor belongs to a module or another object, which frees it");
+    if (!tensor_lives(t) || !t->owned) {
+        ag_usage_error(__func__, "this tensor belongs to a scope, or was freed already");
+    }
+    if (block_has_owner(t)) {
+        ag_usage_error(__func__, "this tensor belongs to a module or another object, which frees "
+                       "it");
+    }
     block_free(__func__, t);
 }
 
@@ -120,26 +121,38 @@ Tensor *tensor_full(AgShape shape, double value)
 Tensor *tensor_arange(double start, double stop, double step)
 {
     double count = (stop - start) / step;
-    if (!(step != 0) || !(count < 1e15)) ag_usage_error(__func__, "from %g to %g by %g has no end", start, stop, step);
+    if (!(step != 0) || !(count < 1e15)) {
+        ag_usage_error(__func__, "from %g to %g by %g has no end", start, stop, step);
+    }
     int64_t n = count > 0 ? (int64_t)count : 0;
-    if ((double)n < count) n++;
+    if ((double)n < count) {
+        n++;
+    }
     Tensor *t = tensor_new("tensor_arange", &SHAPE(n), AG_REAL);
-    for (int64_t i = 0; i < n; i++) reals(t)[i] = (real)(start + (double)i * step);
+    for (int64_t i = 0; i < n; i++) {
+        reals(t)[i] = (real)(start + (double)i * step);
+    }
     return t;
 }
 
-static Tensor *tensor_filled(const char *what, const AgShape *shape, AgDType dtype, const void *values)
+static Tensor *tensor_filled(const char *what, const AgShape *shape, AgDType dtype,
+                             const void *values)
 {
     Tensor *t = tensor_new(what, shape, dtype);
     size_t bytes = (size_t)t->numel * dtype_size(dtype);
-    if (bytes && values) memcpy(t->data, values, bytes);
-    else if (bytes) memset(t->data, 0, bytes);
+    if (bytes && values) {
+        memcpy(t->data, values, bytes);
+    } else if (bytes) {
+        memset(t->data, 0, bytes);
+    }
     return t;
 }
 
 Tensor *tensor_from(AgShape shape, const real *values)
 {
-    if (!values) ag_usage_error(__func__, "values is NULL; tensor_zeros makes zeros");
+    if (!values) {
+        ag_usage_error(__func__, "values is NULL; tensor_zeros makes zeros");
+    }
     return tensor_filled("tensor_from", &shape, AG_REAL, values);
 }
 
@@ -151,7 +164,9 @@ Tensor *tensor_ints(AgShape shape, const int32_t *values)
 Tensor *tensor_bools(AgShape shape, const uint8_t *values)
 {
     Tensor *t = tensor_filled("tensor_bools", &shape, AG_BOOL, values);
-    for (int64_t i = 0; i < t->numel; i++) bools(t)[i] = bools(t)[i] != 0;
+    for (int64_t i = 0; i < t->numel; i++) {
+        bools(t)[i] = bools(t)[i] != 0;
+    }
     return t;
 }
 
@@ -178,19 +193,27 @@ Tensor *ag_detach(Tensor *t)
 /* The list of scratch memory keeps the values between the two scopes. */
 static void end_return(const char *what, AgScope scope, Tensor **t, int n)
 {
-    for (int i = 0; i < n; i++) check_any(what, "t", t[i]);
+    for (int i = 0; i < n; i++) {
+        check_any(what, "t", t[i]);
+    }
     check_inner(what, scope);
-    Tensor *ended = scratch_new(what, n, sizeof *ended);
+    Tensor *ended = op_scratch(what, n, sizeof *ended);
     for (int i = 0; i < n; i++) {
         bool again = false;                 /* a buffer can be in the list once */
-        for (int k = 0; k < i; k++) again |= ended[k].buffer == t[i]->buffer;
-        if (!again) scratch_adopt(buffer_share(t[i]->buffer));
+        for (int k = 0; k < i; k++) {
+            again |= ended[k].buffer == t[i]->buffer;
+        }
+        if (!again) {
+            op_scratch_adopt(buffer_share(t[i]->buffer));
+        }
         ended[i] = *t[i];
     }
     ag_end(scope);
-    for (int i = 0; i < n; i++)
-        t[i] = tensor_alias("ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
-    scratch_end();
+    for (int i = 0; i < n; i++) {
+        t[i] = tensor_alias("ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype,
+                            ended[i].buffer);
+    }
+    op_scratch_end();
 }
 
 Tensor *ag_end_return(AgScope scope, Tensor *t)
@@ -201,12 +224,14 @@ Tensor *ag_end_return(AgScope scope, Tensor *t)
 
 void ag_end_return_list(AgScope scope, Tensor **t, int n)
 {
-    if (n < 1) ag_usage_error(__func__, "%d tensors, expected 1 or more", n);
+    if (n < 1) {
+        ag_usage_error(__func__, "%d tensors, expected 1 or more", n);
+    }
     ag_check_pointer(__func__, "t", t);
     end_return(__func__, scope, t, n);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 AgShape tensor_shape(const Tensor *t)
 {
@@ -255,7 +280,9 @@ uint8_t *tensor_mutable_bool_data(Tensor *t) { return values_to_write(__func__, 
 double tensor_item(const Tensor *t)
 {
     check_any(__func__, "t", t);
-    if (t->numel != 1) ag_usage_error(__func__, "shape %s has not one item", shape_text(t->shape));
+    if (t->numel != 1) {
+        ag_usage_error(__func__, "shape %s has not one item", shape_text(t->shape));
+    }
     return element_number(t->dtype, t->data, 0);
 }
 
@@ -263,10 +290,14 @@ void tensor_copy(Tensor *dst, const Tensor *src)
 {
     check_alive(__func__, "dst", dst);
     check_tensor(__func__, "src", src, dst->dtype);
-    if (!ag_shape_equal(dst->shape, src->shape))
-        ag_usage_error(__func__, "dst %s and src %s differ in shape", shape_text(dst->shape), shape_text(src->shape));
+    if (!ag_shape_equal(dst->shape, src->shape)) {
+        ag_usage_error(__func__, "dst %s and src %s differ in shape", shape_text(dst->shape),
+                       shape_text(src->shape));
+    }
     void *values = values_to_write(__func__, "dst", dst, dst->dtype);
-    if (values != src->data) memcpy(values, src->data, value_bytes(&src->shape, src->dtype));
+    if (values != src->data) {
+        memcpy(values, src->data, value_bytes(&src->shape, src->dtype));
+    }
 }
 
 uint32_t tensor_version(const Tensor *t)
@@ -278,16 +309,20 @@ uint32_t tensor_version(const Tensor *t)
 Tensor *tensor_name(Tensor *t, const char *name)
 {
     check_alive(__func__, "t", t);
-    if (!name) ag_usage_error(__func__, "the name is NULL");
-    char *copy = strdup(name);              /* not ag_strdup: the tensor frees it, whatever unwinds */
-    if (!copy) ag_usage_error(__func__, "no memory for a name");
-    free(t->name);
-    t->name = copy;
+    if (!name) {
+        ag_usage_error(__func__, "the name is NULL");
+    }
+    char *copy = strdup(name);          /* not ag_strdup: the tensor frees it, whatever unwinds */
+    if (!copy) {
+        ag_usage_error(__func__, "no memory for a name");
+    }
+    free(t->origin.name);
+    t->origin.name = copy;
     return t;
 }
 
 const char *tensor_get_name(const Tensor *t)
 {
     check_alive(__func__, "t", t);
-    return t->name ? t->name : "";
+    return t->origin.name ? t->origin.name : "";
 }

@@ -1,28 +1,16 @@
-/* thread.c: the list of a thread's states, and who observes its graph. */
+/* thread.c: the list of a thread's states; how many threads compute; the version. */
+#include "kaeru/tensor.h"
+#include "kaeru/version.h"
 #include "thread.h"
+#include "threads.h"
 
+#include <stdio.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local Observer *observer[OBSERVERS];
-_Thread_local bool observed;
-static _Thread_local bool decided[OBSERVERS];           /* `observe` was called */
-
-void observe(int kind, Observer *o)
-{
-    observer[kind] = o;
-    decided[kind] = true;
-    observed = false;
-    for (int i = 0; i < OBSERVERS; i++) observed = observed || observer[i];
-}
-
-void observe_from_environment(int kind, const char *variable, void (*switch_it)(bool on))
-{
-    const char *value = getenv(variable);
-    if (!decided[kind] && value && strcmp(value, "1") == 0) switch_it(true);
-}
+_Thread_local char thread_mark;
 
 typedef struct State {
     struct State *older;
@@ -36,16 +24,22 @@ static pthread_key_t key;
 static bool have_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The end of a state may begin another one (to free the tensors of a scope needs the state of buffers). Then s is not the
- * newest any more, so it is looked for in the list. */
+/* The end of a state may begin another one (to free the tensors of a scope needs the state of
+ * buffers). Then s is not the newest any more, so it is looked for in the list. */
 static void end_states(void *unused)
 {
     (void)unused;
     while (newest) {
         State *s = newest, **link = &newest;
-        if (s->kind->end) s->kind->end();
-        if (s->kind->trim) s->kind->trim();
-        while (*link != s) link = &(*link)->older;
+        if (s->kind->end) {
+            s->kind->end();
+        }
+        if (s->kind->trim) {
+            s->kind->trim();
+        }
+        while (*link != s) {
+            link = &(*link)->older;
+        }
         *link = s->older;
         *s->place = NULL;
         free(s);
@@ -73,20 +67,38 @@ void *thread_state(void **place, const StateKind *kind)
     }
     *s = (State){ newest, kind, place };
     newest = s;
-    if (have_key) pthread_setspecific(key, s);      /* any value but NULL: end_states runs when the thread ends */
+    /* any value but NULL: end_states runs when the thread ends */
+    if (have_key) {
+        pthread_setspecific(key, s);
+    }
     return *place = (char *)s + STATE_HEADER;
 }
 
 void thread_failed(void)
 {
-    for (const State *s = newest; s; s = s->older)
-        if (s->kind->failed) s->kind->failed();
+    for (const State *s = newest; s; s = s->older) {
+        if (s->kind->failed) {
+            s->kind->failed();
+        }
+    }
 }
 
 void thread_trim(void)
 {
-    for (const State *s = newest; s; s = s->older)
-        if (s->kind->trim) s->kind->trim();
+    for (const State *s = newest; s; s = s->older) {
+        if (s->kind->trim) {
+            s->kind->trim();
+        }
+    }
+}
+
+void thread_scope_ends(int depth, bool in_pass)
+{
+    for (const State *s = newest; s; s = s->older) {
+        if (s->kind->scope_ends) {
+            s->kind->scope_ends(depth, in_pass);
+        }
+    }
 }
 
 static _Thread_local uint64_t serial;
@@ -94,6 +106,28 @@ static _Thread_local uint64_t serial;
 uint64_t thread_serial(void)
 {
     static atomic_uint_fast64_t threads;
-    if (!serial) serial = atomic_fetch_add(&threads, 1) << SERIAL_BITS | 1;
+    if (!serial) {
+        serial = atomic_fetch_add(&threads, 1) << SERIAL_BITS | 1;
+    }
     return ++serial;
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+void ag_set_threads(int n)
+{
+    if (n < 0 || n > 256) {
+        ag_usage_error(__func__, "%d threads, expected 1 to 256, or 0 for the default", n);
+    }
+    k_set_threads(n);
+}
+
+int ag_threads(void)
+{
+    return k_threads();
+}
+
+const char *kaeru_version(void)
+{
+    return KAERU_VERSION;
 }

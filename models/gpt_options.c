@@ -11,7 +11,8 @@ static const NnField fields[] = {
     FIELD(width, 768, 1, 1 << 24, "width of the model", .fixed = true),
     FIELD(vocab, 50257, 1, INT32_MAX, NULL),
     FIELD(context, 1024, 1, 1 << 30, "tokens that the model can see, at most", .fixed = true),
-    FIELD(dropout, 0.1, 0, 1, "share of activations dropped in training", .below = true, .fixed = true),
+    FIELD(dropout, 0.1, 0, 1, "share of activations dropped in training", .below = true,
+          .fixed = true),
     FIELD(bias, true, 0, 1, "biases in linear layers and norms, as in GPT-2", .fixed = true),
     FIELD(eps, 1e-5, 0, 1, NULL, .below = true),
     NN_FIELDS_END
@@ -21,7 +22,8 @@ static bool check(const void *options)
 {
     const GPTOptions *o = options;
     return o->width % o->heads == 0 ||
-           ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
+           ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width,
+                        o->heads);
 }
 
 const NnFields gpt_fields = { "gpt.", sizeof(GPTOptions), fields, check };
@@ -30,6 +32,8 @@ double gpt_size(const GPTOptions *o)
 {
     ag_check_pointer(__func__, "o", o);
     double width = (double)o->width;
-    double block = 12 * width * width + 2 * width + (o->bias ? 11 * width : 0);     /* 4 matrices, 2 norms */
-    return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block + width * (o->bias ? 2 : 1);
+    /* 4 matrices, 2 norms */
+    double block = 12 * width * width + 2 * width + (o->bias ? 11 * width : 0);
+    return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block +
+           width * (o->bias ? 2 : 1);
 }

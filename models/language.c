@@ -1,23 +1,38 @@
 /* language.c: the functions that all language models share. */
-#include <string.h>
-
 #include "arguments.h"
 #include "kaeru/autograd.h"
-#include "models.h"
-#include "number.h"
-#include "utf8.h"
+#include "kaeru/language.h"
+#include "language.h"
+
+Tensor *lm_forward(void *m, Tensor *ids)
+{
+    return lm_logits(m, ids, NULL);
+}
+
+const LmFunctions *lm_functions(const void *m)
+{
+    const LanguageModel *model = m;
+    return model->module.forward == lm_forward ? model->lm : NULL;
+}
 
 /* Checks m and, if it is not NULL, the cache. */
-static const struct NnLmFunctions *functions_of(const char *what, const void *m, const NnCache *cache)
+static const LmFunctions *functions_of(const char *what, const void *m, const NnCache *cache)
 {
     nn_check(what, m, 0);
-    const Module *module = m;
-    if (!module->lm) ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama", module->type);
-    if (cache) ag_check_object(what, "the cache", cache);
-    int64_t layers = cache ? module->lm->get_sizes(m).layers : 0;
-    if (cache && cache->n != layers)
-        ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n, (long long)layers);
-    return module->lm;
+    const LmFunctions *f = lm_functions(m);
+    if (!f) {
+        ag_usage_error(what, "this %s is not a language model: expected a GPT or a Llama",
+                       ((const Module *)m)->type);
+    }
+    if (cache) {
+        ag_check_object(what, "the cache", cache);
+    }
+    int64_t layers = cache ? f->get_sizes(m).layers : 0;
+    if (cache && cache->n != layers) {
+        ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n,
+                       (long long)layers);
+    }
+    return f;
 }
 
 LmSizes lm_sizes(const char *what, const void *m)
@@ -25,36 +40,14 @@ LmSizes lm_sizes(const char *what, const void *m)
     return functions_of(what, m, NULL)->get_sizes(m);
 }
 
-void lm_settings(const void *m, NnSettings *s)
-{
-    const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
-    nn_fields_to_settings(f->fields, (const char *)m + f->options, s);
-}
-
-bool lm_has_settings(const void *m, const NnSettings *found, const char *checkpoint)
-{
-    const NnFields *fields = functions_of(__func__, m, NULL)->fields;
-    NnSettings *now = nn_settings_new();
-    bool good = true;
-    lm_settings(m, now);
-    for (const NnField *f = fields->field; good && f->name; f++) {
-        const char *key = text_printf(now, "%s%s", fields->prefix, f->name);
-        const char *before = nn_settings_get(found, key), *value = nn_settings_get(now, key);
-        if (!before) continue;                                  /* of an earlier version */
-        if (!value || strcmp(before, value) != 0)
-            good = ag_set_error("%s: the run began with a model of %s %s, expected the same: this one has %s", checkpoint, key,
-                                QUOTED(before), value ? QUOTED(value) : "none");
-    }
-    ag_free(now);
-    return good;
-}
-
 int64_t cache_past(const char *what, const NnCache *cache)
 {
     int64_t past = cache->layer[0].length;
-    if (cache->shifted)
-        ag_usage_error(what, "nn_cache_keep_last has removed what was before the %lld positions in the cache: the model "
-                       "counts positions from the first one, so that it expected all or none of them", (long long)past);
+    if (cache->shifted) {
+        ag_usage_error(what, "nn_cache_keep_last has removed what was before the %lld positions in "
+                       "the cache: the model counts positions from the first one, so that it "
+                       "expected all or none of them", (long long)past);
+    }
     return past;
 }
 
@@ -62,22 +55,24 @@ int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64
 {
     int64_t past = cache ? cache_past(what, cache) : 0;
     check_alive(what, "ids", ids);
-    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
+    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1) {
         ag_usage_error(what, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
+    }
     int64_t n = tensor_dim(ids, 1);
-    if (n > context - past)
-        ag_usage_error(what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n, (long long)past,
-                       (long long)context);
+    if (n > context - past) {
+        ag_usage_error(what, "%lld ids after %lld in the cache exceed the context of %lld",
+                       (long long)n, (long long)past, (long long)context);
+    }
     return past;
 }
 
 Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     AG_LAYER;
-    const struct NnLmFunctions *f = functions_of(__func__, m, NULL);
+    const LmFunctions *f = functions_of(__func__, m, NULL);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
     Linear *head = f->get_sizes(m).head;
-    if (head->lora_A) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
+    if (head->adapter) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
     return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
 
@@ -91,7 +86,7 @@ NnCache *lm_cache_new(const void *m)
 Tensor *lm_logits(void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER;
-    const struct NnLmFunctions *f = functions_of(__func__, m, cache);
+    const LmFunctions *f = functions_of(__func__, m, cache);
     return nn_linear(f->get_sizes(m).head, f->run_body(m, ids, cache));   /* (B,T,V) */
 }
 
@@ -99,10 +94,10 @@ Tensor *lm_next(void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER;
     ag_check_object(__func__, "the cache", cache);
-    const struct NnLmFunctions *f = functions_of(__func__, m, cache);
+    const LmFunctions *f = functions_of(__func__, m, cache);
     AgScope s = ag_begin(AG_NO_GRAD);
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);
     Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);         /* (B,D) */
-    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last)); /* (B,V) */
+    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last));  /* (B,V) */
 }

@@ -3,13 +3,16 @@
 
 #include "kaeru/transformer.h"
 
-_Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "NN_FIELD_INT reads them as int");
+_Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int),
+               "NN_FIELD_INT reads them as int");
 
 #define FIELD(name, member, ...) NN_FIELD(name, TransformerOptions, member, __VA_ARGS__)
 static const NnField fields[] = {
-    FIELD("N", N, 6, 1, 100000, "layers of the encoder and of the decoder", .option = "layers", .fixed = true),
+    FIELD("N", N, 6, 1, 100000, "layers of the encoder and of the decoder", .option = "layers",
+          .fixed = true),
     FIELD("d_model", d_model, 512, 1, 1 << 24, "d_model", .option = "width", .fixed = true),
-    FIELD("d_ff", d_ff, 2048, 1, 1 << 24, "d_ff, hidden width of the feed-forward layers", .option = "hidden", .fixed = true),
+    FIELD("d_ff", d_ff, 2048, 1, 1 << 24, "d_ff, hidden width of the feed-forward layers",
+          .option = "hidden", .fixed = true),
     FIELD("h", h, 8, 1, 1 << 24, "heads of attention", .option = "heads", .fixed = true),
     FIELD("max_len", max_len, 5000, 1, 1 << 30, NULL),
     FIELD("activation", activation, AG_RELU, AG_IDENTITY, AG_SILU, NULL),
@@ -20,15 +23,19 @@ static const NnField fields[] = {
     FIELD("unbiased", norm.unbiased, true, 0, 1, NULL),
     FIELD("learned_positions", learned_positions, false, 0, 1, NULL),
     FIELD("share_embeddings", share_embeddings, false, 0, 1,
-          "one vocabulary and embedding for both languages and the output", .option = "shared", .fixed = true),
+          "one vocabulary and embedding for both languages and the output", .option = "shared",
+          .fixed = true),
     NN_FIELDS_END
 };
 
 static bool check(const void *options)
 {
     const TransformerOptions *o = options;
-    if (o->d_model == 1 && o->norm.unbiased) return ag_set_error("a d_model of 1 has no unbiased variance for its norms");
-    return o->d_model % o->h == 0 || ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", o->d_model, o->h);
+    if (o->d_model == 1 && o->norm.unbiased) {
+        return ag_set_error("a d_model of 1 has no unbiased variance for its norms");
+    }
+    return o->d_model % o->h == 0 ||
+           ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", o->d_model, o->h);
 }
 
 const NnFields transformer_fields = { "transformer.", sizeof(TransformerOptions), fields, check };

@@ -1,20 +1,26 @@
-/* attention.c: the layers of a Transformer, in the order of attention.h: masks, attention, positions, the feed-forward network
- * and the connection around each sublayer (Vaswani et al. 2017). The cache is in cache.c. */
+/* attention.c: the layers of a Transformer, in the order of attention.h: masks, attention,
+ * positions, the feed-forward network and the connection around each sublayer (Vaswani et al.
+ * 2017). The cache is in cache.c. */
 #include <math.h>
 
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-/* ---- masks: true means visible ----------------------------------------------------------------------------------- */
+/* ---- masks: true means visible --------------------------------------------------------------- */
 
 Tensor *nn_causal_mask(int64_t n)
 {
-    if (n < 0) ag_usage_error(__func__, "n is %lld, expected 0 or more", (long long)n);
+    if (n < 0) {
+        ag_usage_error(__func__, "n is %lld, expected 0 or more", (long long)n);
+    }
     Tensor *mask = tensor_bools(SHAPE(1, n, n), NULL);
     uint8_t *visible = tensor_mutable_bool_data(mask);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) visible[i * n + j] = 1;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j <= i; j++) {
+            visible[i * n + j] = 1;
+        }
+    }
     return mask;
 }
 
@@ -22,7 +28,9 @@ Tensor *nn_padding_mask(Tensor *ids, int32_t padding)
 {
     AG_LAYER;
     check_tensor(__func__, "ids", ids, AG_INT);
-    if (tensor_ndim(ids) != 2) ag_usage_error(__func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
+    if (tensor_ndim(ids) != 2) {
+        ag_usage_error(__func__, "ids %s, expected (B,T)", ag_shape_string(tensor_shape(ids)));
+    }
     return ag_unsqueeze(ag_compare_scalar(AG_NE, ids, padding), 1);
 }
 
@@ -43,49 +51,68 @@ void nn_mask_print(FILE *out, Tensor *mask)
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
         rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
     for (int64_t i = 0; i < tensor_numel(mask); i++) {
-        if (i > 0 && i % (rows * columns) == 0) fputc('\n', out);
+        if (i > 0 && i % (rows * columns) == 0) {
+            fputc('\n', out);
+        }
         fputs(visible[i] ? "#" : ".", out);
         fputs((i + 1) % columns == 0 ? "\n" : " ", out);
     }
 }
 
-/* ---- one head ---------------------------------------------------------------------------------------------------- */
+/* ---- one head -------------------------------------------------------------------------------- */
 
-/* The sum of the values, weighted by the softmax of the scaled and masked scores; a mask of reals is added to the scores. */
-static Tensor *attend(Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+/* The sum of the values, weighted by the softmax of the scaled and masked scores; a mask of reals
+ * is added to the scores. */
+static Tensor *attend(Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout,
+                      Tensor **weights)
 {
     bool added = mask && tensor_dtype(mask) == AG_REAL;
-    if (added) scores = ag_add(ag_scale(scores, scale), mask);
+    if (added) {
+        scores = ag_add(ag_scale(scores, scale), mask);
+    }
     Tensor *p = ag_masked_softmax(scores, added ? NULL : mask, added ? 1 : scale);
-    if (dropout) p = nn_dropout(dropout, p);
-    if (weights) *weights = p;
+    if (dropout) {
+        p = nn_dropout(dropout, p);
+    }
+    if (weights) {
+        *weights = p;
+    }
     return ag_matmul(p, v);
 }
 
-Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout,
+                     Tensor **weights)
 {
     AG_LAYER;
     check_alive(__func__, "q", q);
-    if (mask) check_alive(__func__, "mask", mask);
+    if (mask) {
+        check_alive(__func__, "mask", mask);
+    }
     double scale = 1 / sqrt((double)tensor_dim(q, -1));
     return attend(ag_matmul(q, ag_transpose(k, -2, -1)), scale, v, mask, dropout, weights);
 }
 
-/* ---- score functions --------------------------------------------------------------------------------------------- */
+/* ---- score functions ------------------------------------------------------------------------- */
 
 NnScore *nn_score_new(NnScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
     AG_LAYER;
-    if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE)
+    if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE) {
         ag_usage_error(__func__, "%d is not a NnScoreKind", (int)kind);
-    if (query < 1 || key < 1 || (kind == NN_SCORE_ADDITIVE && hidden < 1))
-        ag_usage_error(__func__, "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query, (long long)key,
-                       (long long)hidden);
-    if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
-        ag_usage_error(__func__, "a dot product needs equal widths, these are %lld and %lld", (long long)query, (long long)key);
+    }
+    if (query < 1 || key < 1 || (kind == NN_SCORE_ADDITIVE && hidden < 1)) {
+        ag_usage_error(__func__, "widths %lld and %lld, hidden %lld: expected 1 or more",
+                       (long long)query, (long long)key, (long long)hidden);
+    }
+    if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key) {
+        ag_usage_error(__func__, "a dot product needs equal widths, these are %lld and %lld",
+                       (long long)query, (long long)key);
+    }
     NnScore *s = (NnScore *)nn_new_sized(sizeof *s, "Score");
     s->kind = kind;
-    if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_no_bias(query, key));
+    if (kind == NN_SCORE_GENERAL) {
+        nn_child(s, w1, nn_linear_new_no_bias(query, key));
+    }
     if (kind == NN_SCORE_ADDITIVE) {
         nn_child(s, w1, nn_linear_new_no_bias(key, hidden));
         nn_child(s, w2, nn_linear_new_no_bias(query, hidden));
@@ -104,39 +131,51 @@ Tensor *nn_score(NnScore *s, Tensor *q, Tensor *k)
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
         return ag_squeeze(nn_linear(s->v, ag_tanh(ag_add(queries, keys))), -1);
     }
-    if (s->kind == NN_SCORE_GENERAL) q = nn_linear(s->w1, q);
+    if (s->kind == NN_SCORE_GENERAL) {
+        q = nn_linear(s->w1, q);
+    }
     /* a single query is transposed instead of all keys */
-    Tensor *scores = tensor_dim(q, -2) == 1 ? ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1)
-                                            : ag_matmul(q, ag_transpose(k, -2, -1));
-    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1))) : scores;
+    Tensor *scores = tensor_dim(q, -2) == 1
+                         ? ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1)
+                         : ag_matmul(q, ag_transpose(k, -2, -1));
+    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)))
+                                          : scores;
 }
 
-/* ---- multi-head attention ---------------------------------------------------------------------------------------- */
+/* ---- multi-head attention -------------------------------------------------------------------- */
 
-MultiHeadAttention *nn_multi_head_attention_new_with(int heads, int64_t width, double dropout, NnScoreKind score)
+MultiHeadAttention *nn_multi_head_attention_new_with(int heads, int64_t width, double dropout,
+                                                     NnScoreKind score)
 {
     AG_LAYER;
-    if (heads < 1 || width < 1 || width % heads != 0)
-        ag_usage_error(__func__, "a width of %lld is not divisible by %d heads", (long long)width, heads);
+    if (heads < 1 || width < 1 || width % heads != 0) {
+        ag_usage_error(__func__, "a width of %lld is not divisible by %d heads", (long long)width,
+                       heads);
+    }
     MultiHeadAttention *a = nn_new(MultiHeadAttention);
     a->heads = heads;
     a->head_width = width / heads;
     nn_child(a, linears, nn_list_new());
-    for (int i = 0; i < 4; i++) nn_list_add(a->linears, nn_linear_new(width, width));
+    for (int i = 0; i < 4; i++) {
+        nn_list_add(a->linears, nn_linear_new(width, width));
+    }
     nn_child(a, dropout, nn_dropout_new(dropout));
-    if (score != NN_SCORE_SCALED_DOT)
+    if (score != NN_SCORE_SCALED_DOT) {
         nn_child(a, score, nn_score_new(score, a->head_width, a->head_width, a->head_width));
+    }
     return a;
 }
 
 /* (B,T,D) -> (B,H,T,K) */
 static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
 {
-    return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width)), 1, 2);
+    return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads,
+                                            a->head_width)),
+                        1, 2);
 }
 
-/* The same as ag_attention, in separate operations: for keep_weights, since ag_attention does not store the weights, and for
- * other scores.
+/* The same as ag_attention, in separate operations: for keep_weights, since ag_attention does not
+ * store the weights, and for other scores.
  * (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
@@ -150,29 +189,40 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     return ag_reshape(ag_transpose(x, 1, 2), shape);
 }
 
-Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
-                                       NnCache *cache, int layer)
+Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Tensor *key,
+                                       Tensor *value, Tensor *mask, NnCache *cache, int layer)
 {
     NN_LAYER(a);
-    if (mask) check_alive(__func__, "mask", mask);
+    if (mask) {
+        check_alive(__func__, "mask", mask);
+    }
     /* 1) the projections of query, key and value */
     bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
     Tensor *k = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 1), key);
     Tensor *v = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 2), value);
-    if (cache && !filled) nn_cache_append(cache, layer, k, v);
+    if (cache && !filled) {
+        nn_cache_append(cache, layer, k, v);
+    }
     /* 2) attention in each head, then the heads are joined */
-    if (mask && tensor_ndim(mask) == 3) mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
-    AgAttention how = { .heads = a->heads, .dropout = a->dropout->module.training ? a->dropout->p : 0 };
+    /* (B,1,T,S): the same for each head */
+    if (mask && tensor_ndim(mask) == 3) {
+        mask = ag_unsqueeze(mask, 1);
+    }
+    AgAttention how = { .heads = a->heads,
+                        .dropout = a->dropout->module.training ? a->dropout->p : 0 };
     bool in_steps = a->keep_weights || a->score;
-    if (cache && in_steps) nn_cache_read(cache, layer, &k, &v);
-    Tensor *x = in_steps ? attend_in_steps(a, q, k, v, mask) :
-                cache ? nn_cache_attention(cache, layer, q, mask, how) : ag_attention(q, k, v, mask, how);
+    if (cache && in_steps) {
+        nn_cache_read(cache, layer, &k, &v);
+    }
+    Tensor *x = in_steps ? attend_in_steps(a, q, k, v, mask)
+                : cache  ? nn_cache_attention(cache, layer, q, mask, how)
+                         : ag_attention(q, k, v, mask, how);
     /* 3) the last projection */
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 
-/* ---- positions --------------------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static Tensor *positional_encoding_forward(void *self, Tensor *x)
 {
@@ -188,21 +238,28 @@ static void fill_sinusoidal(Tensor *pe)
         double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
         for (int64_t pos = 0; pos < max_len; pos++) {
             double angle = (double)pos * frequency;
-            value[pos * width + d] = (ag_real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
+            value[pos * width + d] = (ag_real)(d % 2 == 0 ? ag_math_sin(angle)
+                                                          : ag_math_cos(angle));
         }
     }
 }
 
-PositionalEncoding *nn_positional_encoding_new_with(int64_t width, double dropout, int64_t max_len, bool learned)
+PositionalEncoding *nn_positional_encoding_new_with(int64_t width, double dropout, int64_t max_len,
+                                                    bool learned)
 {
     AG_LAYER;
-    if (width < 1 || max_len < 1)
-        ag_usage_error(__func__, "width %lld and max_len %lld, expected 1 or more", (long long)width, (long long)max_len);
+    if (width < 1 || max_len < 1) {
+        ag_usage_error(__func__, "width %lld and max_len %lld, expected 1 or more",
+                       (long long)width, (long long)max_len);
+    }
     PositionalEncoding *p = nn_new(PositionalEncoding);
     p->module.forward = positional_encoding_forward;
     nn_child(p, dropout, nn_dropout_new(dropout));
-    if (learned) ag_fill_normal(nn_param(p, pe, SHAPE(1, max_len, width)), 0, 0.02);
-    else fill_sinusoidal(nn_buffer(p, pe, SHAPE(1, max_len, width)));
+    if (learned) {
+        ag_fill_normal(nn_param(p, pe, SHAPE(1, max_len, width)), 0, 0.02);
+    } else {
+        fill_sinusoidal(nn_buffer(p, pe, SHAPE(1, max_len, width)));
+    }
     return p;
 }
 
@@ -211,25 +268,29 @@ Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t st
     NN_LAYER_OF(p, "PositionalEncoding");
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     check_alive(__func__, "x", x);
-    if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
-        ag_usage_error(__func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)), (long long)width);
+    if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width) {
+        ag_usage_error(__func__, "x %s, expected (B,T,%lld)", ag_shape_string(tensor_shape(x)),
+                       (long long)width);
+    }
     int64_t length = tensor_dim(x, 1);
-    if (start < 0 || start > max_len - length)
-        ag_usage_error(__func__, "x %s from position %lld on: the table has %lld positions", ag_shape_string(tensor_shape(x)),
-                       (long long)start, (long long)max_len);
+    if (start < 0 || start > max_len - length) {
+        ag_usage_error(__func__, "x %s from position %lld on: the table has %lld positions",
+                       ag_shape_string(tensor_shape(x)), (long long)start, (long long)max_len);
+    }
     return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
 }
 
-/* ---- the feed-forward network, and the skip connection around each sublayer -------------------------------------- */
+/* ---- the feed-forward network, and the skip connection around each sublayer ------------------ */
 
 NN_FORWARD(PositionwiseFeedForward, nn_positionwise_feed_forward)
 
-PositionwiseFeedForward *nn_positionwise_feed_forward_new(int64_t width, int64_t hidden, double dropout,
-                                                          AgActivation activation)
+PositionwiseFeedForward *nn_positionwise_feed_forward_new(int64_t width, int64_t hidden,
+                                                          double dropout, AgActivation activation)
 {
     AG_LAYER;
-    if ((int)activation < AG_IDENTITY || activation > AG_SILU)
+    if ((int)activation < AG_IDENTITY || activation > AG_SILU) {
         ag_usage_error(__func__, "%d is not an AgActivation", (int)activation);
+    }
     PositionwiseFeedForward *f = nn_new(PositionwiseFeedForward);
     f->module.forward = nn_positionwise_feed_forward_forward;
     f->activation = activation;
@@ -246,10 +307,13 @@ Tensor *nn_positionwise_feed_forward(PositionwiseFeedForward *f, Tensor *x)
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
 
-SublayerConnection *nn_sublayer_connection_new(int64_t width, double dropout, NnNormPlace place, AgNorm kind)
+SublayerConnection *nn_sublayer_connection_new(int64_t width, double dropout, NnNormPlace place,
+                                               AgNorm kind)
 {
     AG_LAYER;
-    if (place != NN_PRE_NORM && place != NN_POST_NORM) ag_usage_error(__func__, "%d is not a NnNormPlace", (int)place);
+    if (place != NN_PRE_NORM && place != NN_POST_NORM) {
+        ag_usage_error(__func__, "%d is not a NnNormPlace", (int)place);
+    }
     SublayerConnection *s = nn_new(SublayerConnection);
     s->place = place;
     nn_child(s, norm, nn_layer_norm_new_kind(width, kind));

@@ -1,7 +1,7 @@
 /* cache.c: the cache of keys and values that attention uses in generation.
  *
- * The arrays of a layer are AG_REAL or, in bfloat16, AG_INT with half as many items for a position. Only append and read
- * convert numbers; the rest moves bytes. */
+ * The arrays of a layer are AG_REAL or, in bfloat16, AG_INT with half as many items for a position.
+ * Only append and read convert numbers; the rest moves bytes. */
 #include <string.h>
 
 #include "arguments.h"
@@ -10,8 +10,10 @@
 
 NnCache *nn_cache_new(int n, int64_t capacity)
 {
-    if (n < 1 || capacity < 1)
-        ag_usage_error(__func__, "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
+    if (n < 1 || capacity < 1) {
+        ag_usage_error(__func__, "%d layers and %lld positions, expected 1 or more of both", n,
+                       (long long)capacity);
+    }
     NnCache *c = ag_object_new(sizeof *c);
     c->layer = ag_alloc_in(c, (size_t)n, sizeof *c->layer);
     ag_set_part(c->layer, c, "NnCache");
@@ -25,53 +27,71 @@ NnCache *nn_cache_new(int n, int64_t capacity)
 static AgShape shape_of(const Tensor *t)
 {
     AgShape shape = tensor_shape(t);
-    if (tensor_dtype(t) == AG_INT) shape.dim[2] *= 2;
+    if (tensor_dtype(t) == AG_INT) {
+        shape.dim[2] *= 2;
+    }
     return shape;
 }
 
-/* Copies `count` positions of each sequence i of dst, to position `to`, from position `from` of sequence rows[i] of src; rows
- * NULL: of sequence i. */
-static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows, int64_t from, int64_t count)
+/* Copies `count` positions of each sequence i of dst, to position `to`, from position `from` of
+ * sequence rows[i] of src; rows NULL: of sequence i. */
+static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows,
+                           int64_t from, int64_t count)
 {
     bool bf16 = tensor_dtype(src) == AG_INT;
     char *out = bf16 ? (char *)tensor_mutable_int_data(dst) : (char *)tensor_mutable_data(dst);
     const char *in = bf16 ? (const char *)tensor_int_data(src) : (const char *)tensor_data(src);
-    int64_t width = tensor_dim(src, 2) * (int64_t)(bf16 ? sizeof(int32_t) : sizeof(ag_real));       /* bytes of a position */
+    /* bytes of a position */
+    int64_t width = tensor_dim(src, 2) * (int64_t)(bf16 ? sizeof(int32_t) : sizeof(ag_real));
     int64_t capacity = tensor_dim(dst, 1), src_capacity = tensor_dim(src, 1);
-    for (int64_t i = 0; i < tensor_dim(dst, 0); i++)
-        memmove(out + (i * capacity + to) * width, in + ((rows ? rows[i] : i) * src_capacity + from) * width,
-                (size_t)(count * width));
+    for (int64_t i = 0; i < tensor_dim(dst, 0); i++) {
+        memmove(out + (i * capacity + to) * width,
+                in + ((rows ? rows[i] : i) * src_capacity + from) * width, (size_t)(count * width));
+    }
 }
 
-/* An array of that shape and the type of `like` that begins with the `length` positions of x, which may be NULL. Its sequences
- * are those of copy_positions. */
-static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape shape, const Tensor *like, const int32_t *rows)
+/* An array of that shape and the type of `like` that begins with the `length` positions of x, which
+ * may be NULL. Its sequences are those of copy_positions. */
+static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape shape,
+                         const Tensor *like, const int32_t *rows)
 {
     Tensor *t = tensor_new_owned(shape, tensor_dtype(like));
     ag_set_part(t, c, "NnCache");
-    if (x) copy_positions(t, 0, x, rows, 0, length);
+    if (x) {
+        copy_positions(t, 0, x, rows, 0, length);
+    }
     return t;
 }
 
 static void replace(Tensor **x, Tensor *by)
 {
-    if (*x) ag_set_part(*x, NULL, NULL);
+    if (*x) {
+        ag_set_part(*x, NULL, NULL);
+    }
     ag_free(*x);
     *x = by;
 }
 
-/* Appends positions (B,t,D) to *x, which has `length`. The capacity is doubled if needed, up to `limit`, so that a short text
- * uses little memory. An odd D is stored in reals. */
+/* Appends positions (B,t,D) to *x, which has `length`. The capacity is doubled if needed, up to
+ * `limit`, so that a short text uses little memory. An odd D is stored in reals. */
 static void append(NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
     int64_t needed = length + tensor_dim(more, 1), capacity = 64;
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
     AgScope s = ag_begin(AG_NO_GRAD);
-    if (bf16) more = ag_to_bf16(more);
-    while (capacity < needed && capacity <= limit / 2) capacity *= 2;
-    if (capacity < needed || capacity > limit) capacity = limit;
+    if (bf16) {
+        more = ag_to_bf16(more);
+    }
+    while (capacity < needed && capacity <= limit / 2) {
+        capacity *= 2;
+    }
+    if (capacity < needed || capacity > limit) {
+        capacity = limit;
+    }
     AgShape shape = SHAPE(tensor_dim(more, 0), capacity, tensor_dim(more, 2));
-    if (!*x || needed > tensor_dim(*x, 1)) replace(x, array_new(c, *x, length, shape, more, NULL));
+    if (!*x || needed > tensor_dim(*x, 1)) {
+        replace(x, array_new(c, *x, length, shape, more, NULL));
+    }
     copy_positions(*x, length, more, NULL, 0, tensor_dim(more, 1));
     ag_end(s);
 }
@@ -79,7 +99,9 @@ static void append(NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t
 static NnKeysValues *checked_layer(const char *what, const NnCache *c, int layer)
 {
     ag_check_object(what, "the cache", c);
-    if (layer < 0 || layer >= c->n) ag_usage_error(what, "layer %d of a cache for %d layers, counted from 0", layer, c->n);
+    if (layer < 0 || layer >= c->n) {
+        ag_usage_error(what, "layer %d of a cache for %d layers, counted from 0", layer, c->n);
+    }
     return &c->layer[layer];
 }
 
@@ -89,21 +111,29 @@ void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
     NnKeysValues *kv = checked_layer(__func__, c, layer);
     check_tensor(__func__, "key", key, AG_REAL);
     check_tensor(__func__, "value", value, AG_REAL);
-    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_usage_error(__func__, "key %s and value %s, expected (B,t,D) for both", ag_shape_string(tensor_shape(key)),
-                       ag_shape_string(tensor_shape(value)));
-    if (!kv->value) replace(&kv->key, NULL);        /* the first call had memory for the keys only */
-    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
+    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value))) {
+        ag_usage_error(__func__, "key %s and value %s, expected (B,t,D) for both",
+                       ag_shape_string(tensor_shape(key)), ag_shape_string(tensor_shape(value)));
+    }
+    /* the first call had memory for the keys only */
+    if (!kv->value) {
+        replace(&kv->key, NULL);
+    }
+    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) ||
+                    tensor_dim(key, 2) != shape_of(kv->key).dim[2])) {
         ag_usage_error(__func__, "keys %s do not fit %s in the cache: batch or width differs",
                        ag_shape_string(tensor_shape(key)), ag_shape_string(shape_of(kv->key)));
+    }
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
-    if (t > limit - kv->length)
-        ag_usage_error(__func__, "%lld positions after %lld: the cache has room for %lld", (long long)t, (long long)kv->length,
-                       (long long)limit);
-    if (ag_recording() && (tensor_requires_grad(key) || tensor_requires_grad(value)))
-        ag_usage_error(__func__, "the key or the value requires a gradient, and a cache passes none on: expected "
-                       "a scope with AG_NO_GRAD");
+    if (t > limit - kv->length) {
+        ag_usage_error(__func__, "%lld positions after %lld: the cache has room for %lld",
+                       (long long)t, (long long)kv->length, (long long)limit);
+    }
+    if (ag_recording() && (tensor_requires_grad(key) || tensor_requires_grad(value))) {
+        ag_usage_error(__func__, "the key or the value requires a gradient, and a cache passes "
+                       "none on: expected a scope with AG_NO_GRAD");
+    }
     append(c, &kv->key, kv->length, key, limit);
     append(c, &kv->value, kv->length, value, limit);
     kv->length += t;
@@ -112,7 +142,9 @@ void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
 static NnKeysValues *filled_layer(const char *what, const NnCache *c, int layer)
 {
     NnKeysValues *kv = checked_layer(what, c, layer);
-    if (!kv->value) ag_usage_error(what, "layer %d of the cache is empty", layer);
+    if (!kv->value) {
+        ag_usage_error(what, "layer %d of the cache is empty", layer);
+    }
     return kv;
 }
 
@@ -137,10 +169,13 @@ Tensor *nn_cache_attention(NnCache *c, int layer, Tensor *q, Tensor *mask, AgAtt
     AG_LAYER;
     NnKeysValues *kv = filled_layer(__func__, c, layer);
     check_alive(__func__, "q", q);
-    if (mask) check_alive(__func__, "mask", mask);
-    if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask))))
+    if (mask) {
+        check_alive(__func__, "mask", mask);
+    }
+    if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask)))) {
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
-    Tensor *key, *value;                            /* backward reads them when the cache may hold others */
+    }
+    Tensor *key, *value;                    /* backward reads them when the cache may hold others */
     nn_cache_read(c, layer, &key, &value);
     return ag_attention(q, key, value, mask, how);
 }
@@ -155,16 +190,22 @@ void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n)
 {
     AG_LAYER;
     ag_check_object(__func__, "c", c);
-    if (n < 1) ag_usage_error(__func__, "%lld rows, expected 1 or more", (long long)n);
+    if (n < 1) {
+        ag_usage_error(__func__, "%lld rows, expected 1 or more", (long long)n);
+    }
     ag_check_pointer(__func__, "rows", rows);
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (!kv->value) continue;
-        if (tensor_dim(kv->key, 0) == 0) ag_usage_error(__func__, "%lld rows of an empty batch", (long long)n);
-        for (int64_t j = 0; j < n; j++)
-            if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
-                ag_usage_error(__func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j], (long long)j,
-                               (long long)tensor_dim(kv->key, 0) - 1);
+        if (tensor_dim(kv->key, 0) == 0) {
+            ag_usage_error(__func__, "%lld rows of an empty batch", (long long)n);
+        }
+        for (int64_t j = 0; j < n; j++) {
+            if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0)) {
+                ag_usage_error(__func__, "row %d at item %lld is out of range: expected 0 to %lld",
+                               (int)rows[j], (long long)j, (long long)tensor_dim(kv->key, 0) - 1);
+            }
+        }
         AgShape shape = tensor_shape(kv->key);
         shape.dim[0] = n;
         Tensor *key = array_new(c, kv->key, kv->length, shape, kv->key, rows);
@@ -177,7 +218,9 @@ void nn_cache_keep_last(NnCache *c, int64_t keep)
 {
     AG_LAYER;
     ag_check_object(__func__, "c", c);
-    if (keep < 0) ag_usage_error(__func__, "%lld positions to keep, expected 0 or more", (long long)keep);
+    if (keep < 0) {
+        ag_usage_error(__func__, "%lld positions to keep, expected 0 or more", (long long)keep);
+    }
     for (int i = 0; i < c->n; i++) {
         NnKeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;
@@ -186,5 +229,7 @@ void nn_cache_keep_last(NnCache *c, int64_t keep)
         kv->length = keep;
         c->shifted = true;
     }
-    if (keep == 0) c->shifted = false;
+    if (keep == 0) {
+        c->shifted = false;
+    }
 }

@@ -1,35 +1,42 @@
 /* init.c: initialization of parameters.
  *
- * Bounds are computed with the four basic operations and square roots only, so they are the same on every machine. */
+ * Bounds are computed with the four basic operations and square roots only, so they are the same on
+ * every machine. */
 #include <math.h>
 
 #include "arguments.h"
-#include "kaeru/graph.h"
-#include "slots.h"
+#include "kaeru/init.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
+#include "walk.h"
 
-/* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for an empty tensor, which the
- * functions below do not fill. */
+/* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for
+ * an empty tensor, which the functions below do not fill. */
 static double fan(const char *what, const Tensor *w, int without)
 {
     check_alive(what, "the tensor", w);
     AgShape shape = tensor_shape(w);
-    if (shape.ndim < 2)
-        ag_usage_error(what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_string(shape));
+    if (shape.ndim < 2) {
+        ag_usage_error(what, "needs a tensor of two dimensions or more, this one is %s",
+                       ag_shape_string(shape));
+    }
     double product = 1;
-    for (int i = 0; i < shape.ndim; i++) product *= i == without ? 1 : (double)shape.dim[i];
+    for (int i = 0; i < shape.ndim; i++) {
+        product *= i == without ? 1 : (double)shape.dim[i];
+    }
     return product;
 }
 
 /* The bound of a uniform distribution with n = 6, the deviation of a normal one with n = 2. */
 static double xavier(const char *what, const Tensor *w, double gain, double n)
 {
-    if (!(gain >= 0 && isfinite(gain))) ag_usage_error(what, "gain is %g, expected a finite number of 0 or more", gain);
+    check_number(what, "gain", gain, gain >= 0, "a finite number of 0 or more");
     return gain * sqrt(n / (fan(what, w, 0) + fan(what, w, 1)));
 }
 
 static double kaiming(const char *what, const Tensor *w, double a, double n)
 {
-    if (!isfinite(a)) ag_usage_error(what, "a is %g, expected a finite number", a);
+    check_number(what, "a", a, true, "a finite number");
     return sqrt(n / ((1 + a * a) * fan(what, w, 0)));
 }
 
@@ -37,33 +44,43 @@ void nn_init_xavier_uniform(Tensor *w, double gain)
 {
     AG_LAYER;
     double scale = xavier(__func__, w, gain, 6);
-    if (tensor_numel(w) > 0) ag_fill_uniform(w, -scale, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_uniform(w, -scale, scale);
+    }
 }
 
 void nn_init_xavier_normal(Tensor *w, double gain)
 {
     AG_LAYER;
     double scale = xavier(__func__, w, gain, 2);
-    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_normal(w, 0, scale);
+    }
 }
 
 void nn_init_kaiming_uniform(Tensor *w, double a)
 {
     AG_LAYER;
     double scale = kaiming(__func__, w, a, 6);
-    if (tensor_numel(w) > 0) ag_fill_uniform(w, -scale, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_uniform(w, -scale, scale);
+    }
 }
 
 void nn_init_kaiming_normal(Tensor *w, double a)
 {
     AG_LAYER;
     double scale = kaiming(__func__, w, a, 2);
-    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, scale);
+    if (tensor_numel(w) > 0) {
+        ag_fill_normal(w, 0, scale);
+    }
 }
 
 void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias)
 {
     double bound = 1 / sqrt(fan_in);
     ag_fill_uniform(weight, -bound, bound);
-    if (bias) ag_fill_uniform(bias, -bound, bound);
+    if (bias) {
+        ag_fill_uniform(bias, -bound, bound);
+    }
 }

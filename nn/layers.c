@@ -1,93 +1,107 @@
-/* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in image_layers.c. */
-#include <math.h>
-
+/* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in
+ * more/image_layers.c. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "lora_parts.h"
-#include "slots.h"
+#include "walk.h"
 
-/* ---- Linear ------------------------------------------------------------------------------------------------------ */
+/* ---- Linear ---------------------------------------------------------------------------------- */
 
 NN_FORWARD(Linear, nn_linear)
 
 Linear *nn_linear_new_with(int64_t in, int64_t out, bool bias)
 {
     AG_LAYER;
-    if (in < 1 || out < 1) ag_usage_error(__func__, "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
+    if (in < 1 || out < 1) {
+        ag_usage_error(__func__, "sizes %lld and %lld, expected 1 or more", (long long)in,
+                       (long long)out);
+    }
     Linear *l = nn_new(Linear);
     l->module.forward = nn_linear_forward;
     nn_param(l, weight, SHAPE(out, in));
-    if (bias) nn_param(l, bias, SHAPE(out));
+    if (bias) {
+        nn_param(l, bias, SHAPE(out));
+    }
     fill_by_fan_in((double)in, l->weight, l->bias);
     return l;
 }
 
-Tensor *nn_linear(Linear *l, Tensor *x)                                     /* (..,in) -> (..,out) */
+/* (..,in) -> (..,out) */
+Tensor *nn_linear(Linear *l, Tensor *x)
 {
     NN_LAYER_OF(l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
-    if (!l->lora_dropout) return y;
-    Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
-    return ag_add(y, ag_scale(more, lora_scale(l)));
+    return l->adapter ? ag_add(y, call_forward(l->adapter, x)) : y;
 }
 
 Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind)
 {
     NN_LAYER_OF(l, "Linear");
-    if (l->lora_dropout) return ag_activate(kind, nn_linear(l, x));
+    if (l->adapter) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }
 
-/* ---- Embedding --------------------------------------------------------------------------------------------------- */
+/* ---- Embedding ------------------------------------------------------------------------------- */
 
 NN_FORWARD(Embedding, nn_embedding)
 
 Embedding *nn_embedding_new(int64_t count, int64_t width)
 {
     AG_LAYER;
-    if (count < 1 || width < 1)
-        ag_usage_error(__func__, "%lld rows of width %lld, expected 1 or more", (long long)count, (long long)width);
+    if (count < 1 || width < 1) {
+        ag_usage_error(__func__, "%lld rows of width %lld, expected 1 or more", (long long)count,
+                       (long long)width);
+    }
     Embedding *e = nn_new(Embedding);
     e->module.forward = nn_embedding_forward;
     ag_fill_normal(nn_param(e, weight, SHAPE(count, width)), 0, 1);
     return e;
 }
 
-Tensor *nn_embedding(Embedding *e, Tensor *ids)                             /* ids (..) -> (..,width) */
+/* ids (..) -> (..,width) */
+Tensor *nn_embedding(Embedding *e, Tensor *ids)
 {
     NN_LAYER_OF(e, "Embedding");
     return ag_embedding(e->weight, ids);
 }
 
-/* ---- LayerNorm and RMSNorm --------------------------------------------------------------------------------------- */
+/* ---- LayerNorm and RMSNorm ------------------------------------------------------------------- */
 
 NN_FORWARD(LayerNorm, nn_layer_norm)
 NN_FORWARD(RMSNorm, nn_rms_norm)
 
 static void check_norm(const char *what, int64_t width, double eps)
 {
-    if (width < 1) ag_usage_error(what, "width %lld, must be 1 or more", (long long)width);
-    if (!(eps >= 0 && isfinite(eps))) ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
+    if (width < 1) {
+        ag_usage_error(what, "width %lld, must be 1 or more", (long long)width);
+    }
+    check_number(what, "eps", eps, eps >= 0, "a finite number of 0 or more");
 }
 
 LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
 {
     AG_LAYER;
     check_norm(__func__, width, kind.eps);
-    if (kind.unbiased && width == 1)
-        ag_usage_error(__func__, "width 1: the unbiased variance of one item is 0/0, expected 2 or more");
+    if (kind.unbiased && width == 1) {
+        ag_usage_error(__func__, "width 1: the unbiased variance of one item is 0/0, expected 2 or "
+                       "more");
+    }
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
-    const AgNorm a = AG_NORM_ANNOTATED;         /* whose state dictionary calls gamma and beta a_2 and b_2 */
-    bool annotated = kind.eps == a.eps && kind.eps_inside == a.eps_inside && kind.unbiased == a.unbiased;
+    /* whose state dictionary calls gamma and beta a_2 and b_2 */
+    const AgNorm a = AG_NORM_ANNOTATED;
+    bool annotated = kind.eps == a.eps && kind.eps_inside == a.eps_inside &&
+                     kind.unbiased == a.unbiased;
     ag_fill(nn_param_named(l, gamma, SHAPE(width), "%s", annotated ? "a_2" : "weight"), 1);
-    if (bias) nn_param_named(l, beta, SHAPE(width), "%s", annotated ? "b_2" : "bias");
+    if (bias) {
+        nn_param_named(l, beta, SHAPE(width), "%s", annotated ? "b_2" : "bias");
+    }
     return l;
 }
 
-Tensor *nn_layer_norm(LayerNorm *l, Tensor *x)                              /* (..,width) -> (..,width) */
+/* (..,width) -> (..,width) */
+Tensor *nn_layer_norm(LayerNorm *l, Tensor *x)
 {
     NN_LAYER_OF(l, "LayerNorm");
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);
@@ -104,20 +118,23 @@ RMSNorm *nn_rms_norm_new_with(int64_t width, double eps)
     return l;
 }
 
-Tensor *nn_rms_norm(RMSNorm *l, Tensor *x)                                  /* (..,width) -> (..,width) */
+/* (..,width) -> (..,width) */
+Tensor *nn_rms_norm(RMSNorm *l, Tensor *x)
 {
     NN_LAYER_OF(l, "RMSNorm");
     return ag_rms_norm(x, l->gamma, l->eps);
 }
 
-/* ---- Dropout ----------------------------------------------------------------------------------------------------- */
+/* ---- Dropout --------------------------------------------------------------------------------- */
 
 NN_FORWARD(Dropout, nn_dropout)
 
 Dropout *nn_dropout_new(double p)
 {
     AG_LAYER;
-    if (!(p >= 0 && p < 1)) ag_usage_error(__func__, "probability %g, must be in [0, 1)", p);
+    if (!(p >= 0 && p < 1)) {
+        ag_usage_error(__func__, "probability %g, must be in [0, 1)", p);
+    }
     Dropout *d = nn_new(Dropout);
     d->module.forward = nn_dropout_forward;
     d->p = p;
@@ -127,7 +144,7 @@ Dropout *nn_dropout_new(double p)
 Tensor *nn_dropout(Dropout *d, Tensor *x)                                   /* (..) -> (..) */
 {
     NN_LAYER_OF(d, "Dropout");
-    if (!(d->p >= 0 && d->p < 1)) ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", d->p);
+    check_number(__func__, "p", d->p, d->p >= 0 && d->p < 1, "0 <= p < 1");
     if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
     check_tensor(__func__, "x", x, AG_REAL);
     return x;

@@ -1,23 +1,34 @@
-/* module.c: modules as trees of named slots: construction, children, parameters, ties, lists, copies.
+/* module.c: modules as trees of named slots: construction, children, parameters, ties, lists,
+ * copies.
  *
- * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The module of the first slot of
- * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
-#include "slots.h"
+ * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The
+ * module of the first slot of a tied tensor owns it. Each function allocates memory before it
+ * changes the tree, so an error leaves a valid tree. */
+#include "left.h"
+#include "walk.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- construction and destruction -------------------------------------------------------------------------------- */
+/* ---- construction and destruction ------------------------------------------------------------ */
 
 enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
 
 void nn_check(const char *what, const void *module, size_t size)
 {
     const Module *m = module;
-    if (!m) ag_usage_error(what, "the module is NULL");
-    if (m->magic == MODULE_DEAD) ag_usage_error(what, "this %s was freed", m->type);
-    if (m->magic != MODULE_ALIVE) ag_usage_error(what, "this is not a module; nn_new makes one");
-    if (size > sizeof(Module) && m->size != size) ag_usage_error(what, "this %s is a module of another type", m->type);
+    if (!m) {
+        ag_usage_error(what, "the module is NULL");
+    }
+    if (m->magic == MODULE_DEAD) {
+        ag_usage_error(what, "this %s was freed", m->type);
+    }
+    if (m->magic != MODULE_ALIVE) {
+        ag_usage_error(what, "this is not a module; nn_new makes one");
+    }
+    if (size > sizeof(Module) && m->size != size) {
+        ag_usage_error(what, "this %s is a module of another type", m->type);
+    }
 }
 
 static bool is_list(const char *type)
@@ -30,21 +41,26 @@ void nn_check_type(const char *what, const void *module, size_t size, const char
     nn_check(what, module, size);
     ag_check_pointer(what, "the type", type);
     const Module *m = module;
-    if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type)))
+    if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type))) {
         ag_usage_error(what, "this %s is a module of another type, expected %s", m->type, type);
+    }
 }
 
 static void module_destroy(void *module)
 {
     Module *m = module;
-    if (m->destroy) m->destroy(m);
+    if (m->destroy) {
+        m->destroy(m);
+    }
     m->magic = MODULE_DEAD;
 }
 
 Module *nn_new_sized(size_t size, const char *type)
 {
     ag_check_pointer(__func__, "the type", type);
-    if (size < sizeof(Module)) ag_usage_error(__func__, "%s is smaller than a Module, its first member", type);
+    if (size < sizeof(Module)) {
+        ag_usage_error(__func__, "%s is smaller than a Module, its first member", type);
+    }
     Module *m = ag_alloc(1, size);
     ag_on_free(m, module_destroy);
     m->magic = MODULE_ALIVE;
@@ -54,26 +70,36 @@ Module *nn_new_sized(size_t size, const char *type)
     return m;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A new slot with that name and field, no part of the module before slot_fill. A usage error: the name cannot be used. The
- * first `others` slots are known to have other names. */
-static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name, const void *field, int others)
+/* A new slot with that name and field, no part of the module before slot_fill. A usage error: the
+ * name cannot be used. The first `others` slots are known to have other names. */
+static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name, const void *field,
+                                  int others)
 {
     nn_check(what, m, 0);
     size_t length = strlen(name);
-    if (length == 0 || length >= SLOT_NAME || strchr(name, '.'))
-        ag_usage_error(what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
-    if (strpbrk(name, "[]"))
-        ag_usage_error(what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", i)", name, m->type);
-    for (int i = others; i < m->n_slots; i++)
-        if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(what, "%s already has a \"%s\"", m->type, name);
+    if (length == 0 || length >= SLOT_NAME || strchr(name, '.')) {
+        ag_usage_error(what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name,
+                       m->type, SLOT_NAME - 1);
+    }
+    if (strpbrk(name, "[]")) {
+        ag_usage_error(what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", "
+                       "i)", name, m->type);
+    }
+    for (int i = others; i < m->n_slots; i++) {
+        if (strcmp(m->slots[i].name, name) == 0) {
+            ag_usage_error(what, "%s already has a \"%s\"", m->type, name);
+        }
+    }
     size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
-    if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *)))
+    if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
         ag_usage_error(what, "the field for \"%s\" is not in the struct %s", name, m->type);
+    }
     if (m->n_slots == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 4;
-        m->slots = ag_resize_in(m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
+        m->slots = ag_resize_in(m, m->slots, (size_t)m->n_slots, (size_t)capacity,
+                                sizeof *m->slots);
         ag_set_part(m->slots, m, m->type);
         m->capacity = capacity;
     }
@@ -85,7 +111,9 @@ static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name,
 
 static void set_field(Module *m, size_t offset, const void *value)
 {
-    if (offset) memcpy((char *)m + offset, &value, sizeof value);
+    if (offset) {
+        memcpy((char *)m + offset, &value, sizeof value);
+    }
 }
 
 /* Sets the child or the tensor, and the field. */
@@ -106,24 +134,35 @@ void check_fields(const char *what, const Module *m)
 {
     for (int i = 0; i < m->n_slots; i++) {
         const NnModuleSlot *slot = &m->slots[i];
-        const void *field = NULL, *registered = slot->child ? (const void *)slot->child : slot->tensor;
-        if (slot->offset) memcpy(&field, (const char *)m + slot->offset, sizeof field);
-        if (slot->offset && field != registered)
-            ag_usage_error(what, "the field of %s in its %s no longer points to the registered %s; %s", slot->name, m->type,
-                           slot->child ? slot->child->type : "tensor", slot->child ? "nn_child registers a module, once" :
-                           "to set values, use tensor_copy");
-        if (slot->child) check_fields(what, slot->child);
+        const void *field = NULL,
+                   *registered = slot->child ? (const void *)slot->child : slot->tensor;
+        if (slot->offset) {
+            memcpy(&field, (const char *)m + slot->offset, sizeof field);
+        }
+        if (slot->offset && field != registered) {
+            ag_usage_error(what,
+                           "the field of %s in its %s no longer points to the registered %s; %s",
+                           slot->name, m->type, slot->child ? slot->child->type : "tensor",
+                           slot->child ? "nn_child registers a module, once"
+                                       : "to set values, use tensor_copy");
+        }
+        if (slot->child) {
+            check_fields(what, slot->child);
+        }
     }
 }
 
-enum { MOST_LEVELS = 1000 };    /* of modules inside each other: functions on trees call themselves for each level */
+enum { MOST_LEVELS = 1000 };    /* of modules inside each other: functions on trees call themselves
+                                   for each level */
 
 static int levels_below(const Module *m)
 {
     int most = 0;
     for (int i = 0; i < m->n_slots; i++) {
         int below = m->slots[i].child ? levels_below(m->slots[i].child) : 0;
-        if (below > most) most = below;
+        if (below > most) {
+            most = below;
+        }
     }
     return most + 1;
 }
@@ -132,21 +171,30 @@ static int levels_below(const Module *m)
 static void check_levels(const char *what, const Module *parent, const Module *child)
 {
     int levels = levels_below(child);
-    for (const Module *m = parent; m; m = m->parent) levels++;
-    if (levels > MOST_LEVELS)
-        ag_usage_error(what, "this %s in its %s would make %d levels of modules, expected at most %d", child->type,
-                       parent->type, levels, MOST_LEVELS);
+    for (const Module *m = parent; m; m = m->parent) {
+        levels++;
+    }
+    if (levels > MOST_LEVELS) {
+        ag_usage_error(what, "this %s in its %s would make %d levels of modules, expected at most "
+                       "%d", child->type, parent->type, levels, MOST_LEVELS);
+    }
 }
 
-static void add_child(const char *what, Module *parent, const char *name, void **field, Module *child, int others)
+static void add_child(const char *what, Module *parent, const char *name, void **field,
+                      Module *child, int others)
 {
     nn_check(what, parent, 0);
-    if (!child) ag_usage_error(what, "the module for \"%s\" of %s is NULL", name, parent->type);
+    if (!child) {
+        ag_usage_error(what, "the module for \"%s\" of %s is NULL", name, parent->type);
+    }
     nn_check(what, child, 0);
-    if (child->parent)
-        ag_usage_error(what, "this %s is already in a %s; to share weights, use nn_tie", child->type, child->parent->type);
-    if (module_root(parent) == child)
+    if (child->parent) {
+        ag_usage_error(what, "this %s is already in a %s; to share weights, use nn_tie",
+                       child->type, child->parent->type);
+    }
+    if (module_root(parent) == child) {
         ag_usage_error(what, "a %s cannot hold the %s that contains it", parent->type, child->type);
+    }
     check_levels(what, parent, child);
     slot_fill(parent, slot_reserve(what, parent, name, field, others), child, NULL);
     name_tensors(child);
@@ -171,18 +219,24 @@ void nn_add_child(Module *parent, void **field, void *child, const char *format,
 /* A usage error that names the tensor, where tensor_new_owned would not. */
 static void check_tensor_shape(const char *what, const Module *m, const char *name, AgShape shape)
 {
-    if (shape.ndim < 0 || shape.ndim > AG_MAX_DIMS)
-        ag_usage_error(what, "\"%s\" of %s with %d dimensions; a tensor has 0 to %d", name, m->type, shape.ndim, AG_MAX_DIMS);
-    for (int i = 0; i < shape.ndim; i++)
-        if (shape.dim[i] < 0)
-            ag_usage_error(what, "\"%s\" of %s: negative size in shape %s", name, m->type, ag_shape_string(shape));
-    if (ag_shape_numel(shape) < 0)
-        ag_usage_error(what, "\"%s\" of %s: shape %s has more items than can be counted", name, m->type,
-                       ag_shape_string(shape));
+    if (shape.ndim < 0 || shape.ndim > AG_MAX_DIMS) {
+        ag_usage_error(what, "\"%s\" of %s with %d dimensions; a tensor has 0 to %d", name, m->type,
+                       shape.ndim, AG_MAX_DIMS);
+    }
+    for (int i = 0; i < shape.ndim; i++) {
+        if (shape.dim[i] < 0) {
+            ag_usage_error(what, "\"%s\" of %s: negative size in shape %s", name, m->type,
+                           ag_shape_string(shape));
+        }
+    }
+    if (ag_shape_numel(shape) < 0) {
+        ag_usage_error(what, "\"%s\" of %s: shape %s has more items than can be counted", name,
+                       m->type, ag_shape_string(shape));
+    }
 }
 
-Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved,
-                      const char *format, ...)
+Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained,
+                      bool saved, const char *format, ...)
 {
     AG_LAYER;
     ag_check_pointer(__func__, "the field", field);
@@ -196,29 +250,38 @@ Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dty
     Tensor *t = tensor_new_owned(shape, dtype);
     slot_fill(parent, slot, NULL, t);
     ag_set_part(t, parent, parent->type);
-    if (trained) tensor_set_requires_grad(t, true);
-    if (parent->parent) name_tensors(parent);
-    else tensor_name(t, slot->name);
+    if (trained) {
+        tensor_set_requires_grad(t, true);
+    }
+    if (parent->parent) {
+        name_tensors(parent);
+    } else {
+        tensor_name(t, slot->name);
+    }
     return t;
 }
 
-/* ---- ties -------------------------------------------------------------------------------------------------------- */
+/* ---- ties ------------------------------------------------------------------------------------ */
 
 /* The slot of the field; NULL if it has none. */
 static NnModuleSlot *field_slot(Module *m, Tensor **field)
 {
-    for (int i = 0; i < m->n_slots; i++)
+    for (int i = 0; i < m->n_slots; i++) {
         if ((char *)m + m->slots[i].offset == (char *)field) return &m->slots[i];
+    }
     return NULL;
 }
 
-/* Replaces `old` by t in every slot of the tree and in its field. The module of the first one owns t. `old` is not freed. */
+/* Replaces `old` by t in every slot of the tree and in its field. The module of the first one owns
+ * t. `old` is not freed. */
 static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;
     for (Walk walk = walk_below(root); walk_slot(&walk); ) {
         if (walk.slot->tensor != old && walk.slot->tensor != t) continue;
-        if (first) ag_set_part(t, walk.holder, walk.holder->type);
+        if (first) {
+            ag_set_part(t, walk.holder, walk.holder->type);
+        }
         walk.slot->tensor = t;
         walk.slot->tied = !first;
         set_field(walk.holder, walk.slot->offset, t);
@@ -231,12 +294,15 @@ void nn_tie_named(Module *parent, const char *name, Tensor **field, Tensor *tens
     nn_check(__func__, parent, 0);
     ag_check_pointer(__func__, "the name", name);
     ag_check_pointer(__func__, "the field", field);
-    if (!tensor) ag_usage_error(__func__, "the tensor for \"%s\" of %s is NULL", name, parent->type);
+    if (!tensor) {
+        ag_usage_error(__func__, "the tensor for \"%s\" of %s is NULL", name, parent->type);
+    }
     Module *root = module_root(parent);
     nn_check(__func__, root, 0);
-    if (!first_slot(root, tensor))
-        ag_usage_error(__func__, "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
-                       "children of one module first", name, parent->type);
+    if (!first_slot(root, tensor)) {
+        ag_usage_error(__func__, "\"%s\" of %s can only be tied to a parameter of the same tree; "
+                       "make both parts children of one module first", name, parent->type);
+    }
     NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
         slot_fill(parent, slot_reserve(__func__, parent, name, field, 0), NULL, tensor);
@@ -247,15 +313,15 @@ void nn_tie_named(Module *parent, const char *name, Tensor **field, Tensor *tens
     Tensor *old = slot->tensor;
     AgShape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
     if (!ag_shape_equal(old_shape, shape)) {
-        ag_usage_error(__func__, "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
-                       ag_shape_string(old_shape), ag_shape_string(shape));
+        ag_usage_error(__func__, "\"%s\" of %s is %s, the tensor to tie it to %s", name,
+                       parent->type, ag_shape_string(old_shape), ag_shape_string(shape));
     }
     tie_all(root, old, tensor);
     ag_set_part(old, NULL, NULL);
     ag_free(old);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 ModuleList *nn_list_new(void)
 {
@@ -267,7 +333,8 @@ void nn_list_add(ModuleList *list, void *child)
     nn_check_type(__func__, list, sizeof *list, "ModuleList");
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
-    const bool items_alone = list->module.n_slots == list->n;       /* so their names are the smaller numbers */
+    /* so their names are the smaller numbers */
+    const bool items_alone = list->module.n_slots == list->n;
     add_child(__func__, &list->module, name, NULL, child, items_alone ? list->n : 0);
     list->n++;
 }
@@ -275,18 +342,40 @@ void nn_list_add(ModuleList *list, void *child)
 void *nn_list_item(const ModuleList *list, int i)
 {
     nn_check_type(__func__, list, sizeof *list, "ModuleList");
-    if (i < 0 || i >= list->n) ag_usage_error(__func__, "item %d of a list of %d", i, list->n);
+    if (i < 0 || i >= list->n) {
+        ag_usage_error(__func__, "item %d of a list of %d", i, list->n);
+    }
     return list->module.slots[i].child;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------ */
+/* ---- layers with one input ------------------------------------------------------------------- */
+
+void check_forward(const char *what, const Module *layer)
+{
+    nn_check(what, layer, 0);
+    if (!layer->forward) {
+        ag_usage_error(what, "a %s has no forward with one input (module.forward is not set)",
+                       layer->type);
+    }
+}
+
+Tensor *call_forward(Module *layer, Tensor *x)
+{
+    const Calls before = function_begins();
+    Tensor *y = layer->forward(layer, x);
+    function_ends(before);
+    return y;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* A copy of the structs. Its slots have the tensors of the original, which nn_clone replaces. */
 static Module *copy_tree(const Module *original)
 {
-    if (original->destroy)
-        ag_usage_error("nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
-                       original->type);
+    if (original->destroy) {
+        ag_usage_error("nn_clone", "a %s has a function that destroys it, and what that releases "
+                       "cannot be copied", original->type);
+    }
     Module *copy = ag_alloc(1, original->size);
     ag_on_free(copy, module_destroy);
     memcpy(copy, original, original->size);
@@ -309,7 +398,9 @@ static Tensor *copy_tensor(Tensor *from)
 {
     Tensor *t = tensor_new_owned(tensor_shape(from), tensor_dtype(from));
     tensor_copy(t, from);
-    if (tensor_requires_grad(from)) tensor_set_requires_grad(t, true);
+    if (tensor_requires_grad(from)) {
+        tensor_set_requires_grad(t, true);
+    }
     return t;
 }
 
@@ -332,10 +423,14 @@ void *nn_clone(const void *module)
     Walk to = walk_below(copy);
     for (Walk from = walk_below(module); walk_slot(&from); ) {
         walk_slot(&to);
-        const NnModuleSlot *first = from.slot->tied ? first_slot(from.root, from.slot->tensor) : from.slot;
+        const NnModuleSlot *first = from.slot->tied ? first_slot(from.root, from.slot->tensor)
+                                                    : from.slot;
         to.slot->tied = first != from.slot;
-        to.slot->tensor = to.slot->tied ? same_slot(from.root, first, copy)->tensor : copy_tensor(from.slot->tensor);
-        if (!to.slot->tied) ag_set_part(to.slot->tensor, to.holder, to.holder->type);
+        to.slot->tensor = to.slot->tied ? same_slot(from.root, first, copy)->tensor
+                                        : copy_tensor(from.slot->tensor);
+        if (!to.slot->tied) {
+            ag_set_part(to.slot->tensor, to.holder, to.holder->type);
+        }
         set_field(to.holder, to.slot->offset, to.slot->tensor);
     }
     name_tensors(copy);

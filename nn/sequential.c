@@ -1,15 +1,10 @@
-/* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one input. */
+/* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one
+ * input. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
-#include "left.h"
+#include "walk.h"
 
 NN_FORWARD(Sequential, nn_sequential)
-
-static void check_forward(const char *what, const Module *layer)
-{
-    nn_check(what, layer, 0);
-    if (!layer->forward) ag_usage_error(what, "a %s has no forward with one input (module.forward is not set)", layer->type);
-}
 
 Sequential *nn_sequential_new(void)
 {
@@ -36,21 +31,16 @@ static Tensor *activation_forward(void *self, Tensor *x)
 
 void nn_sequential_activation(Sequential *s, AgActivation kind)
 {
-    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
+    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid",
+                                        "silu" };
     NN_LAYER_OF(s, "Sequential");
-    if ((int)kind < AG_IDENTITY || kind > AG_SILU) ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) {
+        ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    }
     ActivationLayer *layer = (ActivationLayer *)nn_new_sized(sizeof *layer, name[kind]);
     layer->module.forward = activation_forward;
     layer->kind = kind;
     nn_list_add(s, layer);
-}
-
-static Tensor *call_forward(Module *layer, Tensor *x)
-{
-    const Calls before = function_begins();
-    Tensor *y = layer->forward(layer, x);
-    function_ends(before);
-    return y;
 }
 
 Tensor *nn_sequential(Sequential *s, Tensor *x)

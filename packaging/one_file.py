@@ -29,8 +29,8 @@ SETS = [
       "__AVX512BF16__"]),
 ]
 
-# Headers that use what the file that includes them has declared: a copy for each file.
-OF_EACH = ["gemm_pass.h"]
+# Headers that use what the file that includes them has declared, or whose macros a list ends: a copy for each include.
+OF_EACH = ["gemm_pass.h", "table_entries.h"]
 
 TOP = """\
 /* kaeru.c: the library {version} in one file, with kaeru.h beside it. Written by packaging/one_file.py from the files of
@@ -122,7 +122,8 @@ class Sources:
     def read(self, path):
         self.files.add(path)
         with open(path, encoding="utf-8") as file:
-            return file.read()
+            # kaeru.h has all headers, without what some include for old programs.
+            return re.sub(r"#ifndef KAERU_INSIDE [^\n]*\n(#include [^\n]*\n)+#endif\n\n?", "", file.read())
 
     def find(self, name, near):
         for folder in [near, *self.folders]:
@@ -152,8 +153,7 @@ class Sources:
                 return line
             if found[1]:
                 # In a branch that may not be compiled, a header does not count as included.
-                return "" if found[1] == "reference.h" else self.text(self.find(found[1], os.path.dirname(path)),
-                                                                      set(seen) if inside > 0 else seen)
+                return self.text(self.find(found[1], os.path.dirname(path)), set(seen) if inside > 0 else seen)
             if inside <= 0 and not public:
                 # TOP includes the headers of processors, each on its own.
                 if f"<{found[2]}>" not in TOP:

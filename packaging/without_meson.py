@@ -29,7 +29,7 @@ def run(*words):
 def main(folder, *compiler):
     folder = os.path.abspath(folder)
     sources = {}
-    for part in ["autograd/kernels", "autograd", "nn", "models"]:
+    for part in ["autograd/fast", "autograd", "nn", "models"]:
         sources.update(lists(part))
 
     # The headers that the build makes.
@@ -49,8 +49,10 @@ def main(folder, *compiler):
     made = [os.path.join(folder, name) for name in ["kaeru.c", "kaeru.h", "kaeru.c.d"]]
     run("packaging/one_file.py", *made, "--cc", *compiler,
         "--folders", *(os.path.join(where, name) for name in folders for where in (ROOT, folder)),
-        "--common", *sources["kernel_sources"], "--each", *sources["kernel_isa_sources"],
-        "--bf16", "autograd/kernels/gemm_bf16.c", "--rest", *rest, "--cold", *cold)
+        "--common", *sources["kernel_sources"], *sources["more_kernel_sources"], *sources["thread_sources"],
+        *sources["dispatch_sources"],
+        "--each", *sources["kernel_isa_sources"],
+        "--bf16", "autograd/fast/gemm_bf16.c", "--rest", *rest, "--cold", *cold)
 
 
 main(*sys.argv[1:])

@@ -17,11 +17,12 @@ DECLARED = re.compile(r"^(?:AG_NORETURN |const |unsigned )?[A-Za-z_]\w*[ *][^;{}
 MORE = re.compile(r",\s*(\w+)\(")
 BODY = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 # By layer, what the names of functions begin with, and those of macros and constants, in capital letters; and those of types.
-# A function on objects of a layer below has their prefix. SHAPE and DIMS are in almost every line of a user.
+# A function on objects of a layer below, and the struct of its options, have their prefix. SHAPE and DIMS are in almost every
+# line of a user.
 PREFIXES = {
     "autograd": (r"(tensor|ag|kaeru)_|SHAPE$|DIMS$", "Ag"),
     "nn": (r"(tensor|ag|nn|kaeru)_", "Nn"),
-    "models": (r"(tensor|ag|nn|transformer|gpt|llama|seq2seq|lm|kaeru)_", "Lm|Kaeru"),
+    "models": (r"(tensor|ag|nn|transformer|gpt|llama|seq2seq|lm|kaeru)_", "Nn|Lm|Kaeru"),
 }
 # Types with short names are these, ag_real, modules, and those that begin with such a name. Sequential is a module, too.
 SHORT = {"Tensor", "Module", "ModuleList", "Optimizer", "Sequential"}

@@ -1,5 +1,8 @@
 /* faults.c: the functions of faults.h, and the functions that replace malloc and the like. */
+#include "alloc.h"
+#include "arena.h"
 #include "faults.h"
+#include "usage_error.h"
 
 #ifdef __linux__
 #include <malloc.h>
@@ -7,9 +10,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "memory.h"
-#include "usage_error.h"
 
 static _Atomic int64_t requests, bytes, live, countdown = -1;
 static atomic_bool after, hit;

@@ -7,6 +7,8 @@
 SampleCall *const op_samples[OP_COUNT] = {
 #define OP(name, ...) name##_sample,
 #include "ops/ops.def"
+#define OP(name, ...) name##_sample,
+#include "more.def"
 };
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */

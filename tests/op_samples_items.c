@@ -97,12 +97,18 @@ static Tensor *binary_sample(Sample *s, int op, Tensor *function(Tensor *, Tenso
     return AG_CALL_POINTER(Tensor *, function(a, function_input(op, s, 1, shapes[s->number][1])));
 }
 
-#define OP(...)
-#define UNARY_OP(name, ...) \
+#define UNARY_SAMPLE(name, ...) \
     Tensor *name##_sample(Sample *s) { return unary_sample(s, OP_##name, ag_##name); }
-#define BINARY_OP(name, ...) \
+#define BINARY_SAMPLE(name, ...) \
     Tensor *name##_sample(Sample *s) { return binary_sample(s, OP_##name, ag_##name); }
+#define OP(...)
+#define UNARY_OP UNARY_SAMPLE
+#define BINARY_OP BINARY_SAMPLE
 #include "ops/ops.def"
+#define OP(...)
+#define UNARY_OP UNARY_SAMPLE
+#define BINARY_OP BINARY_SAMPLE
+#include "more.def"
 
 Tensor *where_sample(Sample *s)
 {

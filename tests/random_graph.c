@@ -309,7 +309,7 @@ static void print_graph(Graph *g, double (*leaf)[LARGEST], FILE *report)
     AgScope s = ag_begin(AG_NO_GRAD);
     build(g, leaf);
     for (int i = 0; i < g->n; i++)
-        fprintf(report, "  value %d: %s %s\n", i, i < g->n_leaves ? "leaf" : g->value[i]->made_by,
+        fprintf(report, "  value %d: %s %s\n", i, i < g->n_leaves ? "leaf" : g->value[i]->origin.made_by,
                 ag_shape_text(g->value[i]->shape, text));
     ag_end(s);
 }

@@ -44,8 +44,7 @@ unpack() {
 compress_by() {
     _build=$1 _kaeru=$2 _out=$3
     shift 3
-    set -- "$@" -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "-DKAERU_PLOTS=\"\"" "-DKAERU_SOURCE=\"\"" \
-        -I "$root/autograd/kernels/include"
+    set -- "$@" -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "-DKAERU_PLOTS=\"\"" "-DKAERU_SOURCE=\"\""
     for _part in autograd nn models; do
         set -- "$@" -I "$root/$_part/include" -I "$_build/$_part/include"
     done

@@ -17,6 +17,7 @@ each in float and in double where both make sense. Each option is a way to build
   --mpi         training by several processes over Open MPI, in build/
   --mpich       the same over MPICH, in build-mpich/, or with --asan in build-asan/
   --platforms   of the release build only the page, and what runs on other systems and processors
+  --parts       the book alone, and each part alone on top of it: tests/parts.sh, in build-parts/
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
   --libraries   compares with peft, transformers, tokenizers and the other libraries whose files kaeru reads and writes:
@@ -38,9 +39,9 @@ runs=''
 for argument in "$@"; do
     case $argument in
     --release | --quick | --asan | --tsan | --valgrind | --clang | --mpi | --mpich | --platforms | --fuzz | --oldest | \
-        --libraries)
+        --libraries | --parts)
         runs="$runs ${argument#--}" ;;
-    --all) runs="release asan tsan valgrind clang mpi mpich fuzz oldest libraries" ;;
+    --all) runs="release asan tsan valgrind clang mpi mpich parts fuzz oldest libraries" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
     esac
@@ -174,6 +175,16 @@ test_libraries() {
     sum_up "${counts% *}" "${counts#* }"
 }
 
+# Builds the book alone and each part on top of it.
+test_parts() {
+    begin=$(date +%s)
+    log=$root/build-parts/log.txt
+    mkdir -p "$root/build-parts"
+    sh "$root/tests/parts.sh" "$root/build-parts" </dev/null 2>&1 | tee "$log"
+    counts=$(count "$log")
+    sum_up "${counts% *}" "${counts#* }"
+}
+
 checked="-Dbuildtype=debugoptimized -Db_lundef=false"
 mpi_programs='examples/gpt examples/translate mpi_faults mpi_threads final_weights'
 for run in $runs; do
@@ -213,6 +224,7 @@ for run in $runs; do
         unset CC ;;
     oldest) configure_by_oldest ;;
     libraries) test_libraries ;;
+    parts) test_parts ;;
     esac
 done
 

@@ -14,6 +14,13 @@ static inline void mark_point_once(const char *file, int line)
 }
 #define _mark_point(file, line) mark_point_once(file, line)
 
+/* The plain loops run on one thread, and do not round subnormal numbers to 0. */
+#ifdef WITHOUT_FAST
+enum { HAS_FAST_KERNELS = 0 };
+#else
+enum { HAS_FAST_KERNELS = 1 };
+#endif
+
 #define SUITE(name) Suite *name##_suite(void);
 SUITES
 #undef SUITE

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "kaeru/kaeru.h"
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "suites.h"
 
 enum { STEPS = 50 };

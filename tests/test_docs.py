@@ -28,7 +28,8 @@ RUN_BY = {
     'python3 skip.py': ('test_python.py', 'skip.py'),
     'python3 skip.py build/libkaeru.so.3': ('test_python.py', 'skip.py'),
     'man -M build/reference ag_attention': ('test_reference.sh', 'man -M'),
-    'python3 autograd/headers.py ops autograd/ops/ops.def autograd/include/kaeru/ops.h': ('meson.build', 'headers.py'),
+    'python3 autograd/headers.py ops autograd/ops/ops.def autograd/ops/more/more.def autograd/include/kaeru/ops.h':
+        ('meson.build', 'headers.py'),
     'meson install': ('installed.sh', 'meson install'),
     'meson setup build-windows --cross-file packaging/windows.ini && meson compile -C build-windows':
         ('windows.sh', 'packaging/windows.ini'),

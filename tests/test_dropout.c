@@ -9,7 +9,7 @@
 #include "kaeru/lora.h"
 #include "kaeru/seq2seq.h"
 #include "kaeru/transformer.h"
-#include "slots.h"
+#include "walk.h"
 #include "suites.h"
 
 /* Sizes that are no multiples of 4, which is the number of random numbers of a block. */

@@ -9,12 +9,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "alloc.h"
+#include "buffers.h"
+#include "checks.h"
 #include "faults.h"
 #include "folder.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
 #include "kaeru/kaeru.h"
-#include "suites.h"
+#include "left.h"
+#include "op.h"
 #include "op_samples.h"
+#include "scope.h"
+#include "suites.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 #include "utf8.h"
 
@@ -1264,7 +1272,7 @@ END_TEST
 
 static void stop(Tensor *y)
 {
-    scratch_new("stop", 1000, sizeof(ag_real));
+    op_scratch("stop", 1000, sizeof(ag_real));
     usage_error_of(y, "stop", "in the middle of backward");
 }
 

@@ -96,16 +96,16 @@ static void check_node(const char *text, const Op *op, Tensor *t)
     char what[128], leaf[32];
     Tensor *grad = t->requires_grad ? tensor_grad(t) : NULL;
     if (!grad) return;
-    snprintf(what, sizeof what, "%s: gradient of %s", op->name, t->name);
-    snprintf(leaf, sizeof leaf, "%-5s", t->name);
-    const char *own = last_after(text, t->op ? "with    d" : "  d", t->op ? t->name : leaf);
+    snprintf(what, sizeof what, "%s: gradient of %s", op->name, t->origin.name);
+    snprintf(leaf, sizeof leaf, "%-5s", t->origin.name);
+    const char *own = last_after(text, t->op ? "with    d" : "  d", t->op ? t->origin.name : leaf);
     ck_assert_msg(own != NULL, "%s is not printed:\n%s", what, text);
     char line[4096];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(own, "\n"), own);
     char *end = strchr(line, line[0] == '<' ? '>' : 'n');           /* other values that the rule reads: ", n3 = ..." */
     if (end) *end = '\0';
     check_values(what, line, t->numel, reals(grad));
-    const char *gives = last_after(text, "gives   d", t->name), *adds = last_after(text, "adds    d", t->name);
+    const char *gives = last_after(text, "gives   d", t->origin.name), *adds = last_after(text, "adds    d", t->origin.name);
     const char *last = !gives || (adds && adds > gives) ? adds : gives;
     if (last) check_values(what, after_last_sign(last), t->numel, reals(grad));
 }

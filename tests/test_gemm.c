@@ -39,7 +39,7 @@ static int64_t extent(int64_t rows, int64_t columns, int64_t ld, int64_t step)
 
 static double tolerance(void)
 {
-    return shape.act == AG_GELU || shape.act == AG_GELU_ERF ? 1e-6 : 0;
+    return shape.act == K_GELU || shape.act == K_GELU_ERF ? 1e-6 : 0;
 }
 
 /* B's numbers, which the case has no more. */
@@ -97,6 +97,7 @@ START_TEST(random_shapes)
 {
     static const int64_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 17, 28, 29, 31, 32, 33, 48, 64,
                                      65 };
+    static const KUnary activations[] = { K_IDENTITY, K_RELU, K_GELU, K_GELU_ERF };
     for (int i = 0; i < 250; i++) {
         int64_t size[3];
         for (int d = 0; d < 3; d++)
@@ -110,7 +111,7 @@ START_TEST(random_shapes)
         shape.step_a = below(4) == 0 ? 0 : (shape.ta ? shape.k : shape.m) * shape.lda + below(3);
         shape.step_b = below(4) == 0 ? 0 : (shape.tb ? shape.n : shape.k) * shape.ldb + below(3);
         shape.step_c = below(8) == 0 ? 0 : shape.m * shape.ldc + below(2);
-        shape.act = shape.add ? AG_IDENTITY : (AgActivation)below(4);
+        shape.act = shape.add ? K_IDENTITY : activations[below(4)];
         shape.bf16 = _i;
         check_shape(!shape.add && below(2), !shape.add && below(2));
     }
@@ -175,7 +176,7 @@ START_TEST(threads_compute_together)
         shape.add = size % 2;
         for (int t = 0; t < COUNT(threads); t++) {
             k_set_threads(threads[t]);
-            if (!shape.add) shape.bias = bias, shape.pre = pre[t > 0], shape.act = AG_RELU;
+            if (!shape.add) shape.bias = bias, shape.pre = pre[t > 0], shape.act = K_RELU;
             memcpy(c[t > 0], b, (size_t)bytes);             /* any numbers */
             k_gemm(&shape, c[t > 0], a, b);
             if (t == 0) continue;

@@ -4,10 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffers.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
 #include "kernels.h"
-#include "suites.h"
+#include "op.h"
 #include "op_samples.h"
+#include "ops/table.h"
+#include "suites.h"
+#include "tape.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 enum { CASES = 8 };             /* that each operation must have at least */
@@ -147,7 +154,7 @@ END_TEST
 static void reads_x_early(Tensor *y)
 {
     const ag_real *x = reals(y->in[0]);
-    ag_real *slope = scratch_new("slope", y->numel, sizeof(ag_real));
+    ag_real *slope = op_scratch("slope", y->numel, sizeof(ag_real));
     for (int64_t i = 0; i < y->numel; i++) slope[i] = 1 - (ag_real)(tanh((double)x[i]) * tanh((double)x[i]));
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * slope[i];

@@ -5,10 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
+#include "buffers.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
 #include "kaeru/nn.h"
+#include "kernels.h"
 #include "suites.h"
-#include "internal.h"
+#include "system.h"
+#include "tape.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 static void on(void)

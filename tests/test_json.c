@@ -10,7 +10,7 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
-#include "number.h"
+#include "numbers.h"
 #include "suites.h"
 #include "utf8.h"
 

@@ -186,7 +186,7 @@ for name in sorted(included):
         if name == 'lines':
             lines_of_library.append((re.escape(english_text).replace('%s', '(.*)'), japanese_text.replace('%s', '{}')))
 printed = {text for path in sources for text in texts_of(path, sources[path])}
-for path in [*(root / 'models').glob('*_options.c'), root / 'models/train/lm_options.c']:
+for path in [*(root / 'models').glob('*_options.c'), root / 'models/lm/lm_options.c']:
     for arguments in calls(path.read_text(), 'FIELD'):
         helps = re.findall(LITERAL, arguments)
         printed |= {text[1:-1] for text in helps}
@@ -194,7 +194,8 @@ for path in [*(root / 'models').glob('*_options.c'), root / 'models/train/lm_opt
         if help_text and 'llama' not in path.name and help_text[0] not in pairs:
             fail(f'examples/ja/library.def has no Japanese for {help_text[0]!r} of {path.name}')
 library = ''.join(read(name) for name in ('autograd/debug/gradcheck.c', 'autograd/debug/explain.c', 'autograd/ops/ops.def',
-                                          'nn/files/fields.c', 'nn/summary.c'))
+                                          'autograd/ops/more/more.def', 'nn/fields.c', 'nn/options/options.c',
+                                          'nn/more/summary.c'))
 for text, name in pairs.items():
     if name != 'lines' and text not in printed:
         fail(f'examples/ja/{name}.def: no program prints {text!r}')

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
 #include "kaeru/autograd.h"
-#include "ops/linear.h"
+#include "kaeru/graph.h"
+#include "linear_loss_parts.h"
 #include "suites.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 typedef struct { int64_t rows, in, classes; bool bias; AgReduce reduce; int ignore; double smoothing; } LossCase;

@@ -624,7 +624,8 @@ START_TEST(an_update_gets_the_rate_of_its_group)
     EXPECT_USAGE_ERROR("nn_optimizer_new: the kind's name is NULL", nn_optimizer_new(w, &nameless, NULL, 0, 1, 0));
     EXPECT_USAGE_ERROR("nn_optimizer_new: the kind's update is NULL", nn_optimizer_new(w, &idle, NULL, 0, 1, 0));
     EXPECT_USAGE_ERROR("nn_optimizer_new: options is NULL", nn_optimizer_new(w, &kind, NULL, 4, 1, 0));
-    EXPECT_USAGE_ERROR("nn_optimizer_new: lr is -1, must be 0 or more", nn_optimizer_new(w, &kind, NULL, 0, -1, 0));
+    EXPECT_USAGE_ERROR("nn_optimizer_new: lr is -1, expected a finite number of 0 or more",
+                       nn_optimizer_new(w, &kind, NULL, 0, -1, 0));
     const OptimizerKind wrong = { .name = "wrong", .update = note_update, .states = muon_states };
     EXPECT_USAGE_ERROR("nn_optimizer_new: 1 state tensors for model.fc.weight, but 0 names of them",
                        nn_optimizer_new(w, &wrong, NULL, 0, 1, 0));

@@ -18,6 +18,11 @@
 
 static const char *const targets[] = { "q_proj", "v_proj", "down_proj", NULL };
 
+static Lora *lora(const Linear *l)
+{
+    return (Lora *)l->adapter;
+}
+
 static Llama *base(void)
 {
     Llama *m = llama_open(FOLDER "qwen2");
@@ -288,8 +293,8 @@ START_TEST(what_is_saved_loads_again)
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
     LlamaAttention *a = nn_item(LlamaLayer, again->model->layers, 1)->self_attn;
-    ck_assert_double_eq_tol(a->q_proj->lora_alpha, 7, 1e-12);
-    ck_assert_double_eq(a->q_proj->lora_dropout->p, 0.25);
+    ck_assert_double_eq_tol(lora(a->q_proj)->alpha, 7, 1e-12);
+    ck_assert_double_eq(lora(a->q_proj)->lora_dropout->p, 0.25);
     check_logits(again);
     Llama *copy = nn_clone(again), *other = base();
     check_logits(copy);
@@ -297,7 +302,7 @@ START_TEST(what_is_saved_loads_again)
                                  "[\"q_proj\", \"v_proj\", \"down_proj\"]}";
     folder_write("adapter_config.json", config, sizeof config - 1);
     expect_done(nn_lora_load(other, in_folder("")));
-    ck_assert_double_eq(nn_item(LlamaLayer, other->model->layers, 1)->self_attn->q_proj->lora_dropout->p, 0);
+    ck_assert_double_eq(lora(nn_item(LlamaLayer, other->model->layers, 1)->self_attn->q_proj)->lora_dropout->p, 0);
     ag_free(other);
     ag_free(copy);
     ag_free(again);
@@ -447,7 +452,7 @@ START_TEST(the_names_of_a_llama)
     rename_saved("model.", "");
     expect_done(nn_lora_load(bare, in_folder("")));
     check_same_parameters(m, bare);
-    ck_assert_double_eq(nn_item(LlamaLayer, bare->model->layers, 0)->mlp->up_proj->lora_alpha, 64);
+    ck_assert_double_eq(lora(nn_item(LlamaLayer, bare->model->layers, 0)->mlp->up_proj)->alpha, 64);
     ag_free(bare);
     ag_free(m);
 }
@@ -490,7 +495,7 @@ START_TEST(the_names_of_other_modules)
     check_setting("alpha_pattern", "^b\\.1=8 ");
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
-    ck_assert_double_eq(nn_item(Linear, again->b, 1)->lora_alpha, 8);
+    ck_assert_double_eq(lora(nn_item(Linear, again->b, 1))->alpha, 8);
     ag_free(again);
     ag_free(m);
 }
@@ -506,8 +511,8 @@ START_TEST(a_copy_of_the_output_layer)
     expect_done(nn_lora_save(m, in_folder("")));
     ag_fill_uniform(m->lm_head->weight, -1, 1);
     expect_done(tensor_save(in_folder("adapter_model.safetensors"),
-                            { "base_model.model.lm_head.lora_A.weight", m->lm_head->lora_A->weight },
-                            { "base_model.model.lm_head.lora_B.weight", m->lm_head->lora_B->weight },
+                            { "base_model.model.lm_head.lora_A.weight", lora(m->lm_head)->lora_A->weight },
+                            { "base_model.model.lm_head.lora_B.weight", lora(m->lm_head)->lora_B->weight },
                             { "base_model.model.lm_head.base_layer.weight", m->lm_head->weight }));
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
@@ -543,8 +548,8 @@ START_TEST(a_weight_is_read_by_the_name_that_peft_gives_it)
         snprintf(unexpected, sizeof unexpected, "unexpected: \"%s\"", name);
         Tensor *added = cases[i].bias ? tensor_full(SHAPE(3), 0.5) : tensor_full(SHAPE(3, 3), 0.5);
         expect_done(tensor_save(in_folder("adapter_model.safetensors"),
-                                { "base_model.model.a.lora_A.weight", with->a->lora_A->weight },
-                                { "base_model.model.a.lora_B.weight", with->a->lora_B->weight }, { name, added }));
+                                { "base_model.model.a.lora_A.weight", lora(with->a)->lora_A->weight },
+                                { "base_model.model.a.lora_B.weight", lora(with->a)->lora_B->weight }, { name, added }));
         Linear *l = *cases[i].name == 'a' ? again->a : again->b;
         if (cases[i].read) {
             expect_done(nn_lora_load(again, in_folder("")));
@@ -753,7 +758,7 @@ START_TEST(what_peft_ignores_or_refuses_is_refused)
             ck_assert_msg(nn_lora_load(again, in_folder("")), "%s: %s", text, ag_error());
             check_same_parameters(m, again);
             /* That of peft: the settings have none. */
-            ck_assert_double_eq(nn_item(LlamaLayer, again->model->layers, 1)->self_attn->v_proj->lora_alpha, 8);
+            ck_assert_double_eq(lora(nn_item(LlamaLayer, again->model->layers, 1)->self_attn->v_proj)->alpha, 8);
         }
         ag_free(again);
     }
@@ -851,11 +856,11 @@ START_TEST(what_is_not_kept_in_two_bytes)
     nn_pack_weights(m, false);
     nn_freeze_bf16(m);
     ck_assert(tensor_dtype(m->embed->weight) == AG_PACKED && tensor_dtype(m->even->weight) == AG_PACKED);
-    ck_assert(tensor_dtype(m->odd->weight) == AG_REAL && tensor_dtype(m->even->lora_A->weight) == AG_REAL);
+    ck_assert(tensor_dtype(m->odd->weight) == AG_REAL && tensor_dtype(lora(m->even)->lora_A->weight) == AG_REAL);
     ck_assert_int_eq(nn_count(m), 2 * 2 + 2 * 4);                       /* both matrices of the adapter */
-    tensor_set_requires_grad(m->even->lora_A->weight, false);
+    tensor_set_requires_grad(lora(m->even)->lora_A->weight, false);
     nn_freeze_bf16(m);
-    ck_assert(tensor_dtype(m->even->lora_A->weight) == AG_REAL);
+    ck_assert(tensor_dtype(lora(m->even)->lora_A->weight) == AG_REAL);
     ag_free(m);
 }
 END_TEST

@@ -11,8 +11,7 @@
 #include "kaeru/lora.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/text.h"
-#include "kaeru/translation.h"
-#include "models.h"
+#include "llama_parts.h"
 #include "suites.h"
 
 /* What a reader found, as bytes to compare. `n` is 0 if the file was refused. */

@@ -6,9 +6,9 @@
 
 #include "kaeru/autograd.h"
 #include "kaeru/recurrent.h"
-#include "suites.h"
+#include "linear_loss_parts.h"
 #include "op_samples.h"
-#include "ops/linear.h"
+#include "suites.h"
 #include "usage_error.h"
 
 static void fill_nan(Tensor *t)

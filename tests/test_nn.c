@@ -6,8 +6,9 @@
 
 #include "expected.h"
 #include "faults.h"
+#include "decoding.h"
 #include "kaeru/nn.h"
-#include "slots.h"
+#include "walk.h"
 #include "suites.h"
 #include "usage_error.h"
 

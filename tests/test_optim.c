@@ -351,21 +351,22 @@ START_TEST(options_are_checked)
 {
     Point *p = point_new(0, 0);
     AgAdam how = nn_adam_options(1);
-    EXPECT_USAGE_ERROR("nn_optimizer_new: lr is -1, must be 0 or more", nn_adam_new(p, -1));
+    EXPECT_USAGE_ERROR("nn_optimizer_new: lr is -1, expected a finite number of 0 or more", nn_adam_new(p, -1));
     how.beta1 = 1;
-    EXPECT_USAGE_ERROR("nn_adam_new_with: beta1 is 1, must be in [0, 1)", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new_with: beta1 is 1, expected a number in [0, 1)", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.beta2 = -0.5;
-    EXPECT_USAGE_ERROR("nn_adam_new_with: beta2 is -0.5, must be in [0, 1)", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new_with: beta2 is -0.5, expected a number in [0, 1)", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.eps = -1;
-    EXPECT_USAGE_ERROR("nn_adam_new_with: eps is -1, must be above 0", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new_with: eps is -1, expected a finite number above 0", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.weight_decay = (double)NAN;
     EXPECT_USAGE_ERROR("nn_optimizer_new: weight_decay is", nn_adam_new_with(p, how));
-    EXPECT_USAGE_ERROR("nn_sgd_new_with: momentum is 0, must be above 0 with nesterov",
+    EXPECT_USAGE_ERROR("nn_sgd_new_with: momentum is 0, expected a number above 0 with nesterov",
                        nn_sgd_new_with(p, (AgSgd){ .lr = 1, .nesterov = true }));
-    EXPECT_USAGE_ERROR("nn_sgd_new_with: momentum is -1, must be in [0, 1)", nn_sgd_new_with(p, (AgSgd){ .momentum = -1 }));
+    EXPECT_USAGE_ERROR("nn_sgd_new_with: momentum is -1, expected a number in [0, 1)",
+                       nn_sgd_new_with(p, (AgSgd){ .momentum = -1 }));
     EXPECT_USAGE_ERROR("test_optim.c", nn_sgd_new(p, -1));
     ag_free(p);
 }
@@ -597,7 +598,7 @@ START_TEST(objects_that_are_gone_are_reported)
     Point *p = point_new(1, -1);
     Optimizer *o = nn_sgd_new(p, 0.5);
     REPORTS("nn_optimizer_step: the optimizer is NULL", nn_optimizer_step(NULL));
-    REPORTS("nn_optimizer_set_lr: lr is nan, must be 0 or more", nn_optimizer_set_lr(o, (double)NAN));
+    REPORTS("nn_optimizer_set_lr: lr is nan, expected a finite number of 0 or more", nn_optimizer_set_lr(o, (double)NAN));
     REPORTS("nn_clip_grad_norm: max_norm is nan, expected 0 or more", nn_clip_grad_norm(p, (double)NAN));
     Tensor *vector = p->vector, *other = tensor_new_owned(SHAPE(2), AG_REAL);
     p->vector = other;

@@ -44,9 +44,9 @@ same first.html made/page.html
 
 expect 0 'loaded from spiral.safetensors' ''
 hash=$(sha256sum spiral.safetensors | cut -d ' ' -f 1)
-kernels=$root/autograd/kernels
+autograd=$root/autograd
 if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
-    -I "$build/autograd/kernels" -I "$kernels" -I "$kernels/simd" -I "$kernels/include" \
+    -I "$autograd" -I "$autograd/fast" -I "$autograd/fast/simd" -I "$autograd/include" \
     -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
 in_node engine_test.js made/page.html "$hash" fma.wasm
 that "files to decompress" pack "$build/examples/compress" 12 packed

@@ -9,7 +9,7 @@
 #include "parallel/parallel_parts.h"
 #include "processes.h"
 #include "runs.h"
-#include "train.h"
+#include "lm_parts.h"
 #include "suites.h"
 #include "usage_error.h"
 

@@ -137,7 +137,7 @@ static void of_a_child(void)
 {
     Linear *parent = linear;
     lines(__LINE__ + 1, 1);
-    nn_child(parent, lora_A, nn_linear_new(-1, 2));
+    nn_child(parent, adapter, &nn_linear_new(-1, 2)->module);
 }
 
 static void of_the_program(void)

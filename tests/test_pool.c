@@ -1,13 +1,14 @@
-/* test_pool.c: a pool of its own, of which each block and each page is counted after every call, in random sequences of calls.
+/* test_pool.c: a pool of its own, of which each block and each page is counted after every call, in random sequences of
+ * calls.
  *
- * The test has large.c once more, with the system's functions replaced. It knows what each page is: in use, touched (free, with
- * memory), or fresh. From that alone it computes what the pool has to do. */
+ * The test has large_buffers.c once more, with the system's functions replaced. It knows what each page is: in use, touched
+ * (free, with memory), or fresh. From that alone it computes what the pool has to do. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
 #include "suites.h"
+#include "system.h"
 
 enum { MOST_CHUNKS = 64, LIVE = 40, CALLS = 600 };
 typedef enum { FRESH, TOUCHED, IN_USE } State;
@@ -86,7 +87,7 @@ static void own_trim(void);
 #define system_alloc chunk_alloc
 #define system_free chunk_free
 #define system_return_pages pages_return
-#include "../autograd/large.c"
+#include "../autograd/memory/large_buffers.c"
 
 /* ---- what must be true after every call -------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "kaeru/kaeru.h"
 #include "op_samples.h"
 #include "suites.h"

@@ -3,9 +3,15 @@
 #include <stdlib.h>
 
 #include "folder.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/graph.h"
+#include "op.h"
+#include "ops/table.h"
 #include "random_graph.h"
 #include "suites.h"
+#include "tape.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 /* The environment can set, for a thorough run, the number of graphs (KAERU_GRAPHS) and the first one (KAERU_GRAPH). */

@@ -6,10 +6,16 @@
 
 #include "expected.h"
 #include "faults.h"
-#include "internal.h"
+#include "kaeru/graph.h"
 #include "kaeru/kaeru.h"
 #include "op_samples.h"
+#include "ops/table.h"
+#include "recompute.h"
+#include "scope.h"
 #include "suites.h"
+#include "system.h"
+#include "tape.h"
+#include "tensor_struct.h"
 #include "usage_error.h"
 
 /* ---- the same bits ----------------------------------------------------------------------------------------------- */
@@ -989,7 +995,6 @@ END_TEST
         ck_assert_msg(strstr(usage_message, "reads input 1, but ag_fill wrote it at") && strstr(usage_message, end),   \
                       "%s", usage_message);                                                                            \
     } while (0)
-
 
 START_TEST(misuse_is_reported)
 {

@@ -78,7 +78,7 @@ that "formulas: $(cat stdout)" [ ! -s stdout ]
 # parentheses, except what a name of the C library or of the compiler is.
 printf '#include <kaeru/kaeru.h>\n#include <kaeru/mpi.h>\n' >all.c
 # shellcheck disable=SC2086 # a list of words
-$cc -E -dD -I "$root/autograd/kernels/include" -I "$root/autograd/include" -I "$root/nn/include" -I "$root/models/include" \
+$cc -E -dD -I "$root/autograd/include" -I "$root/nn/include" -I "$root/models/include" \
     -I "$root/nn/mpi/include" -I "$build/autograd/include" -I "$build/nn/include" -I "$build/models/include" all.c >all.i
 that "the headers" [ -s all.i ]
 awk '

@@ -13,7 +13,6 @@
 #include "faults.h"
 #include "folder.h"
 #include "kaeru/text.h"
-#include "kaeru/translation.h"
 #include "suites.h"
 #include "unicode.h"
 #include "usage_error.h"
@@ -346,39 +345,6 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
-/* Behind the last code point with a case, and behind the last one without a case of its own, all end a word: U+1F18A is after
- * the squared letters, U+E01F0 after the variation selectors. */
-START_TEST(code_points_behind_all_tables_end_a_word)
-{
-    uint32_t lower[8], cased = 0, skipped = 0;              /* the last code point that is not like that */
-    for (uint32_t code = 0x1f18a; code < 0x110000; code++) {
-        if (code >= 0xe0000 && code < 0xe01f0) continue;
-        unicode_lower_text((uint32_t[]){ 'A', 0x3a3, code, 'A' }, 3, lower);
-        if (lower[1] != 0x3c2) cased = code;
-        if (code < 0xe0000) continue;
-        unicode_lower_text((uint32_t[]){ 'A', 0x3a3, code, 'A' }, 4, lower);
-        if (lower[1] != 0x3c2) skipped = code;
-    }
-    ck_assert_msg(cased == 0, "U+%X counts as a letter with a case", cased);
-    ck_assert_msg(skipped == 0, "U+%X is skipped", skipped);
-}
-END_TEST
-
-/* Between a capital sigma and the letters around it, any number of characters without a case is skipped. */
-START_TEST(characters_without_a_case_are_skipped)
-{
-    uint32_t lower[8];
-    for (size_t skipped = 0; skipped < 4; skipped++) {
-        uint32_t code[9] = { 'A', '\'', '\'', 0x3a3, '\'', '\'', '\'', '\'' };
-        code[4 + skipped] = 'A';
-        unicode_lower_text(code, 4 + skipped, lower);
-        ck_assert_uint_eq(lower[3], 0x3c2);
-        unicode_lower_text(code, 5 + skipped, lower);
-        ck_assert_uint_eq(lower[3], 0x3c3);
-    }
-}
-END_TEST
-
 Suite *text_suite(void)
 {
     Suite *suite = suite_create("text");
@@ -391,8 +357,6 @@ Suite *text_suite(void)
     tcase_add_test(t, all_characters_can_be_in_a_vocabulary);
     tcase_add_test(t, unknown_characters_are_refused);
     tcase_add_test(t, words_have_ids_by_count);
-    tcase_add_test(t, code_points_behind_all_tables_end_a_word);
-    tcase_add_test(t, characters_without_a_case_are_skipped);
     tcase_add_test(t, a_writer_replaces_a_file);
     tcase_add_test(t, a_writer_tells_what_failed);
     tcase_add_test(t, words_are_encoded_and_decoded);

@@ -8,7 +8,7 @@
 #include "folder.h"
 #include "kaeru/parallel.h"
 #include "kaeru/training.h"
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "suites.h"
 #include "usage_error.h"
 

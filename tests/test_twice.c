@@ -11,9 +11,8 @@
 #include "kaeru/lora.h"
 #include "kaeru/seq2seq.h"
 #include "kaeru/tensor_files.h"
-#include "kaeru/translation.h"
 #include "result.h"
-#include "slots.h"
+#include "walk.h"
 #include "suites.h"
 
 /* ---- the comparison ---------------------------------------------------------------------------------------------- */
@@ -852,58 +851,6 @@ START_TEST(data)
 }
 END_TEST
 
-static void *new_pairs(void)
-{
-    static const char lines[] = "a b\nb c d\na\nd d d d\nc b\na b c\nb\n";
-    KaeruLines l = { 0 };
-    ck_assert(kaeru_lines_of_text(&l, "the lines", 1, lines, sizeof lines - 1));
-    KaeruVocab *v = kaeru_vocab_words(lines, sizeof lines - 1, 1);
-    KaeruSentencePairs *p = kaeru_sentence_pairs_new(&l, v, &l, v, 0);
-    kaeru_lines_close(&l);
-    ag_free(v);
-    return p;
-}
-
-static void mix_batches(void *p, Result *r)
-{
-    AgScope s = ag_begin(AG_NO_GRAD);
-    for (TransformerBatch b; kaeru_sentence_pairs_next(p, &b); ) {
-        mix_tensor(r, b.src);
-        mix_tensor(r, b.tgt_y);
-    }
-    ag_end(s);
-}
-
-static void shuffle(void *p, Result *r)
-{
-    kaeru_sentence_pairs_shuffle(p, 10);
-    mix_batches(p, r);
-}
-
-static void sort(void *p, Result *r)
-{
-    kaeru_sentence_pairs_sort(p, 12);
-    mix_batches(p, r);
-}
-
-static void break_off(void *p, Result *r)
-{
-    TransformerBatch b;
-    AgScope s = ag_begin(AG_NO_GRAD);
-    kaeru_sentence_pairs_shuffle(p, 10);
-    ck_assert(kaeru_sentence_pairs_next(p, &b));
-    mix_tensor(r, b.src);
-    ag_end(s);
-}
-
-START_TEST(sentence_pairs)
-{
-    static const Use uses[] = { { "a shuffled epoch", shuffle }, { "a sorted one", sort }, { "one that ends early", break_off },
-                                { NULL, NULL } };
-    check_pairs(&(Subject){ "KaeruSentencePairs", new_pairs, NULL, uses });
-}
-END_TEST
-
 static void *new_file(void)
 {
     AgScope s = ag_begin(AG_NO_GRAD);
@@ -963,7 +910,6 @@ Suite *twice_suite(void)
     tcase_add_test(c, a_cache);
     tcase_add_test(c, a_tokenizer);
     tcase_add_test(c, data);
-    tcase_add_test(c, sentence_pairs);
     tcase_add_test(c, a_tensor_file);
     suite_add_tcase(suite, c);
     return suite;

@@ -2,6 +2,13 @@
  *
  * ag_graph_dot draws the graph of a tensor: operations with shapes, leaves by name, scalars with values. ag_graph_frame draws
  * one step of a forward and backward pass. */
+#include "checks.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
+#include "op.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor_struct.h"
 #include "trace.h"
 
 #include <math.h>
@@ -33,8 +40,8 @@ static void begin_graph(FILE *out)
 
 static void write_node(FILE *out, const Tensor *t)
 {
-    fprintf(out, "  n%u [label=\"", (unsigned)t->number);
-    write_line(out, t->name);
+    fprintf(out, "  n%u [label=\"", (unsigned)t->origin.number);
+    write_line(out, t->origin.name);
     write_line(out, t->op ? t->op->name : NULL);
     fputs(shape_text(t->shape), out);
     if (t->numel == 1 && t->data) {
@@ -57,7 +64,7 @@ void ag_graph_dot(FILE *out, Tensor *y)
         const Tensor *t = node[i];
         write_node(out, t);
         for (int j = 0; t->op && j < t->n_in; j++)
-            if (t->in[j]) fprintf(out, "  n%u -> n%u;\n", (unsigned)t->in[j]->number, (unsigned)i);
+            if (t->in[j]) fprintf(out, "  n%u -> n%u;\n", (unsigned)t->in[j]->origin.number, (unsigned)i);
     }
     fputs("}\n", out);
     ag_end(s);
@@ -113,10 +120,10 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
 static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int j)
 {
     const Tensor *x = trace->node[i]->in[j];
-    fprintf(out, "  n%u -> n%u", (unsigned)x->number, (unsigned)i);
+    fprintf(out, "  n%u -> n%u", (unsigned)x->origin.number, (unsigned)i);
     if (i == view.active && (!view.backward || trace->part[j]))
         fprintf(out, " [color=\"" ACTIVE_EDGE "\", penwidth=2%s]", view.backward ? ", dir=back" : "");
-    if (trace->uses[x->number] > 1 && x->numel == 1) {
+    if (trace->uses[x->origin.number] > 1 && x->numel == 1) {
         fputs(" [label=<<table border=\"0\" fixedsize=\"true\" width=\"90\" height=\"28\"><tr><td>", out);
         if (!isnan(view.passed[i][j])) trace_values(out, x, &view.passed[i][j], 1);
         fputs("</td></tr></table>>]", out);

@@ -1,4 +1,9 @@
 /* explain.c: prints a forward and a backward pass, one operation after another. */
+#include "gradients.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
+#include "op.h"
+#include "tensor_struct.h"
 #include "trace.h"
 #include "utf8.h"
 
@@ -28,9 +33,9 @@ static void print_forward(FILE *out, const Trace *trace)
         } else if (!t->op) {
             fputs(t->requires_grad ? "    requires a gradient" : "    a constant", out);
         }
-        if (t->name && strcmp(t->name, trace->symbol[i]) != 0) {
+        if (t->origin.name && strcmp(t->origin.name, trace->symbol[i]) != 0) {
             fputs(", \"", out);
-            utf8_print(out, t->name);
+            utf8_print(out, t->origin.name);
             fputc('"', out);
         }
         fputc('\n', out);
@@ -41,11 +46,11 @@ static void print_forward(FILE *out, const Trace *trace)
 static void print_read(FILE *out, const Trace *trace, Tensor *y)
 {
     fprintf(out, "       with    d%s = ", symbol_of(trace, y));
-    trace_values(out, y, grad_of(trace->copy[y->number]), MAX_ITEMS);
+    trace_values(out, y, grad_of(trace->copy[y->origin.number]), MAX_ITEMS);
     bool scalars = y->numel == 1;                       /* in one line */
     for (int j = 0; j < y->n_in; j++) scalars = scalars && (!y->in[j] || y->in[j]->numel == 1);
     const char *between = scalars ? ", " : NEXT_LINE;
-    int uses = trace->uses[y->number];
+    int uses = trace->uses[y->origin.number];
     if (uses > 1) fprintf(out, " (complete: the sum over its %d uses)", uses);
     for (int j = 0; j <= y->n_in; j++) {
         const Tensor *x = read_by_rule(y, j);
@@ -72,12 +77,12 @@ static void print_step(FILE *out, const Trace *trace, int number)
 {
     Tensor *y = trace->node[trace->at_node];
     fprintf(out, "  %2d.  %s = ", number, symbol_of(trace, y));
-    trace_call(out, trace, y->number);
-    fprintf(out, "    at %s:%d\n", y->site.file, y->site.line);
+    trace_call(out, trace, y->origin.number);
+    fprintf(out, "    at %s:%d\n", y->origin.site.file, y->origin.site.line);
     if (y->op->backward_text) {
         fputs("       rule    ", out);
         bool is_long = strlen(y->op->backward_text) > LONG_FORMULA;
-        trace_formula(out, trace, y->number, y->op->backward_text, "", is_long ? NEXT_LINE : NULL);
+        trace_formula(out, trace, y->origin.number, y->op->backward_text, "", is_long ? NEXT_LINE : NULL);
         fputc('\n', out);
     }
     print_read(out, trace, y);

@@ -1,5 +1,13 @@
 /* find_nan.c: searches every result and every gradient for NaN and infinity, while ag_find_nan is on. */
-#include "internal.h"
+#include "checks.h"
+#include "gradients.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
+#include "kernels.h"
+#include "observe.h"
+#include "observers.h"
+#include "shape.h"
+#include "tensor_struct.h"
 
 #include <string.h>
 
@@ -36,7 +44,7 @@ static void check_finite(const Tensor *made_by, const char *what, int64_t n, con
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape));
     }
-    usage_error_of(made_by, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
+    usage_error_of(made_by, made_by->origin.made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
                   (long long)i, shape_text(made_by->shape), inputs, bad);
 }
 
@@ -50,5 +58,5 @@ static void search(Event event, Tensor *t)
 
 void ag_find_nan(bool on)
 {
-    observe(FIND_NAN, on ? search : NULL);
+    observe(FIND_NAN, on ? search : NULL, KEEP_INPUTS | NO_FUSION);
 }

@@ -9,11 +9,20 @@
  * - New memory for gradients is filled with UNWRITTEN. This finds a rule that adds to it, or does not write it. */
 #include <math.h>
 
-#include "internal.h"
-#include "left.h"
-#include "philox.h"
-#include "utf8.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
+#include "kernels.h"
+#include "left.h"
+#include "op.h"
+#include "philox.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor.h"
+#include "tensor_struct.h"
+#include "utf8.h"
 
 /* With AG_BF16 inputs, random weights and the step are multiples of GRID: products of two of them, and their sums, are exact.
  * Rounding then changes nothing, and the difference quotient of a product is exact, too. */
@@ -211,7 +220,7 @@ static const Tensor *wrong_factor(const Check *check, const Input *c, bool often
     return NULL;
 }
 
-static const char *name_of(const Tensor *input) { return input->name ? input->name : "of an input"; }
+static const char *name_of(const Tensor *input) { return input->origin.name ? input->origin.name : "of an input"; }
 
 static void print_reason(FILE *out, const Check *check, const Input *c)
 {
@@ -246,8 +255,8 @@ static void print_reason(FILE *out, const Check *check, const Input *c)
 static void print_wrong_entries(FILE *out, const Check *check, const Input *c)
 {
     const Tensor *x = c->x;
-    fprintf(out, "input %d%s", c->number, x->name ? ", " : "");
-    utf8_print(out, x->name ? x->name : "");
+    fprintf(out, "input %d%s", c->number, x->origin.name ? ", " : "");
+    utf8_print(out, x->origin.name ? x->origin.name : "");
     fprintf(out, " %s: ", shape_text(x->shape));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,

@@ -11,13 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "buffers.h"
+#include "checks.h"
+#include "errors.h"
+#include "guard.h"
+#include "hash.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
+#include "kernels.h"
+#include "observe.h"
+#include "observers.h"
+#include "op.h"
+#include "shape.h"
+#include "tensor_struct.h"
+#include "thread.h"
 
 enum { SENTINEL = 0xa5, POISON = 0xff };
 
 typedef struct {
     Buffer *buffer;
-    Place site, user_site;      /* where it was allocated; see Tensor in internal.h */
+    Place site, user_site;      /* where it was allocated; see Tensor in tensor.h */
     const char *what;
     const void *thread;         /* that allocated the buffer or has released it, and checks it */
     bool released;
@@ -82,7 +95,7 @@ _Noreturn static void error_bad_write(const char *what, const BadWrite *w)
 
 /* ---- buffers: allocated, checked, released ----------------------------------------------------------------------- */
 
-bool guard_begin(const char *what, Buffer *b)
+static bool guard_begin(const char *what, Buffer *b)
 {
     Guarded g = { b, call_place(), user_call()->site, what, thread_id(), false };
     pthread_mutex_lock(&lock);
@@ -99,7 +112,7 @@ bool guard_begin(const char *what, Buffer *b)
     return listed;
 }
 
-void guard_end(Buffer *b)
+static void guard_end(Buffer *b)
 {
     BadWrite w;
     pthread_mutex_lock(&lock);
@@ -114,7 +127,7 @@ void guard_end(Buffer *b)
     if (bad) error_bad_write(w.in.what, &w);
 }
 
-void guard_check(const char *what, bool all)
+static void guard_check(const char *what, bool all)
 {
     BadWrite w;
     bool bad = false;
@@ -125,7 +138,7 @@ void guard_check(const char *what, bool all)
     if (bad) error_bad_write(what, &w);
 }
 
-Buffer *guard_take_released(void)
+static Buffer *guard_take_released(void)
 {
     Buffer *b = NULL;
     if (released == 0) return NULL;
@@ -159,11 +172,13 @@ static void hash_values(Tensor *y, bool check)
 
 static void see(Event event, Tensor *t)
 {
-    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->made_by, false);
+    if (event == COMPUTED || event == RULE_ENDS) guard_check(t->origin.made_by, false);
     if (event == COMPUTED || event == RULE_BEGINS) hash_values(t, event == RULE_BEGINS);
 }
 
 void ag_guard(bool on)
 {
-    observe(GUARD, on ? see : NULL);
+    observe(GUARD, on ? see : NULL, CHECK_MEMORY);
 }
+
+const BufferWatch guard_watch = { guard_begin, guard_end, guard_check, guard_take_released };

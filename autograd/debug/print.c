@@ -2,7 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "internal.h"
+#include "checks.h"
+#include "kernels.h"
+#include "op.h"
+#include "print.h"
+#include "shape.h"
+#include "tensor_struct.h"
 #include "utf8.h"
 
 enum {

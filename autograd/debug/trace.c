@@ -1,4 +1,11 @@
 /* trace.c: lists the nodes of a graph, and runs backward rules on copies of them, one at a time. */
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
+#include "scope.h"
+#include "tape.h"
+#include "tensor.h"
+#include "tensor_struct.h"
 #include "trace.h"
 
 /* ---- nodes of the graph ------------------------------------------------------------------------------------------ */
@@ -8,17 +15,17 @@ typedef struct { Tensor **item; int *uses; uint32_t n; } Found;
 
 static bool is_found(const Found *found, const Tensor *t)
 {
-    return t->number < found->n && found->item[t->number] == t;
+    return t->origin.number < found->n && found->item[t->origin.number] == t;
 }
 
 static void add_use(Found *found, Tensor *t)
 {
     if (!is_found(found, t)) {
-        t->number = found->n++;
-        found->item[t->number] = t;
-        found->uses[t->number] = 0;
+        t->origin.number = found->n++;
+        found->item[t->origin.number] = t;
+        found->uses[t->origin.number] = 0;
     }
-    found->uses[t->number]++;
+    found->uses[t->origin.number]++;
 }
 
 /* The number of inputs of a recorded operation. With ag_find_nan, tensors that are not recorded have inputs, too. */
@@ -31,7 +38,7 @@ Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n)
 {
     int64_t most = 1;
     for (const Tensor *t = y; t; t = t->older) most += recorded_inputs(t);
-    Found found = { scratch_new(what, most, sizeof *found.item), scratch_new(what, most, sizeof *found.uses), 0 };
+    Found found = { op_scratch(what, most, sizeof *found.item), op_scratch(what, most, sizeof *found.uses), 0 };
     add_use(&found, y);
     for (const Tensor *t = y; t; t = t->older)
         for (int j = 0; is_found(&found, t) && j < recorded_inputs(t); j++)
@@ -44,12 +51,12 @@ Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n)
         node[--place] = t;
         for (int j = recorded_inputs(t) - 1; j >= 0; j--) {
             Tensor *x = t->in[j];
-            if (x && !x->op && --found.uses[x->number] == 0) node[--place] = x;
+            if (x && !x->op && --found.uses[x->origin.number] == 0) node[--place] = x;
         }
     }
     *n = found.n;
-    for (uint32_t i = 0; i < *n; i++) node[i]->number = i;
-    scratch_end();
+    for (uint32_t i = 0; i < *n; i++) node[i]->origin.number = i;
+    op_scratch_end();
     return node;
 }
 
@@ -58,13 +65,13 @@ Tensor **graph_nodes(const char *what, Tensor *y, uint32_t *n)
 /* A tensor with t's value that is not part of the graph. */
 static Tensor *copy_of(const Tensor *t)
 {
-    Tensor *copy = tensor_alias(t->made_by, &t->shape, (AgDType)t->dtype, t->buffer);
+    Tensor *copy = tensor_alias(t->origin.made_by, &t->shape, (AgDType)t->dtype, t->buffer);
     copy->requires_grad = t->requires_grad;
     copy->precision = t->precision;
     copy->retained = true;
-    copy->number = t->number;
-    copy->site = t->site;
-    copy->user_site = t->user_site;
+    copy->origin.number = t->origin.number;
+    copy->origin.site = t->origin.site;
+    copy->origin.user_site = t->origin.user_site;
     return copy;
 }
 
@@ -75,7 +82,7 @@ static void copy_op(const Trace *trace, Tensor *copy, const Tensor *t, Tensor **
     copy->in = scope_alloc(trace->what, (size_t)t->n_in * sizeof *copy->in);
     copy->n_in = t->n_in;
     for (int j = 0; j < t->n_in; j++)
-        if (t->in[j]) copy->in[j] = copies ? copies[t->in[j]->number] : copy_of(t->in[j]);
+        if (t->in[j]) copy->in[j] = copies ? copies[t->in[j]->origin.number] : copy_of(t->in[j]);
     copy->args = t->args;
     if (t->saved) copy->saved = buffer_share(t->saved);
     for (int i = 0; i < SAVED_GRADIENTS; i++)
@@ -95,15 +102,15 @@ Trace trace_begin(const char *what, Tensor *loss)
     trace.left = scope_alloc(what, trace.n * sizeof *trace.left);
     for (uint32_t i = 0; i < trace.n; i++) {
         Tensor *t = trace.node[i];
-        if (t->graph_released) error_graph_released(what, t);
-        if (t->restore && !t->data) t->restore(t, what, false);
+        if (t->release.graph_released) error_graph_released(what, t);
+        if (t->recompute.restore && !t->data) t->recompute.restore(t, what, false);
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
         check_inputs(what, t, true);
         trace.ops++;
         copy_op(&trace, trace.copy[i], t, trace.copy);
         for (int j = 0; j < t->n_in; j++)
-            if (t->in[j]) trace.left[t->in[j]->number] = ++trace.uses[t->in[j]->number];
+            if (t->in[j]) trace.left[t->in[j]->origin.number] = ++trace.uses[t->in[j]->origin.number];
     }
     trace_set_symbols(&trace);
     *grad_into(trace.copy[trace.n - 1]).data = 1;
@@ -146,7 +153,7 @@ bool trace_step(Trace *trace)
     while (trace->at_node > 0 && !y) {
         Tensor *next = trace->copy[--trace->at_node];
         for (int j = 0; j < recorded_inputs(next); j++)
-            if (next->in[j]) trace->left[next->in[j]->number]--;
+            if (next->in[j]) trace->left[next->in[j]->origin.number]--;
         if (next->op && next->grad) y = next;
     }
     if (!y) return false;

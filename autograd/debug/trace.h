@@ -6,7 +6,7 @@
 #ifndef KAERU_TRACE_H
 #define KAERU_TRACE_H
 
-#include "internal.h"
+#include "tensor_struct.h"
 
 /* The tensors that y was computed from, and y as the last one. Operations are in the order in which they ran; a leaf comes
  * before the first operation that uses it. Sets each tensor's `number` to its index. The array is in the arena. */
@@ -39,7 +39,7 @@ void  trace_end(Trace *trace);
 /* ---- text (trace_text.c) ----------------------------------------------------------------------------------------- */
 
 void trace_set_symbols(Trace *trace);
-static inline const char *symbol_of(const Trace *trace, const Tensor *t) { return trace->symbol[t->number]; }
+static inline const char *symbol_of(const Trace *trace, const Tensor *t) { return trace->symbol[t->origin.number]; }
 /* Writes a formula of the operation that made node i, with the symbols and numbers of this call and without inputs that this
  * call does not have; nothing if it is NULL. If a tensor is several inputs, its gradients are written as a sum. Stops at any
  * character of `ends`, e.g. ":" (shapes follow). `between` replaces ", " and "; " between two gradients unless it is NULL. */

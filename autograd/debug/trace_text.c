@@ -1,6 +1,13 @@
 /* trace_text.c: tensors, formulas and values as words. */
-#include "trace.h"
+#include "gradients.h"
+#include "hash.h"
+#include "op.h"
 #include "ops/table.h"
+#include "print.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor_struct.h"
+#include "trace.h"
 #include "utf8.h"
 
 #include <math.h>
@@ -60,7 +67,7 @@ static unsigned count_up(const Counts *c, const char *text)
 static const char *kind_of(const Tensor *t)
 {
     if (t->op) return t->op->name;
-    const char *dot = t->name ? strrchr(t->name, '.') : NULL;
+    const char *dot = t->origin.name ? strrchr(t->origin.name, '.') : NULL;
     if (dot && is_word(dot + 1)) return dot + 1;
     return t->dtype == AG_INT ? "ids" : t->dtype == AG_BOOL ? "mask" : t->requires_grad ? "param" : "const";
 }
@@ -69,12 +76,12 @@ void trace_set_symbols(Trace *s)
 {
     const Counts names = counts_new(s), kinds = counts_new(s);
     for (uint32_t i = 0; i < s->n; i++)
-        if (s->node[i]->name) count_up(&names, s->node[i]->name);
+        if (s->node[i]->origin.name) count_up(&names, s->node[i]->origin.name);
     for (uint32_t i = 0; i < s->n; i++) {
         const Tensor *t = s->node[i];
         char *symbol = s->symbol[i];
-        if (t->name && is_word(t->name) && count_of(&names, t->name)->n == 1) {
-            snprintf(symbol, sizeof(Symbol), "%s", t->name);
+        if (t->origin.name && is_word(t->origin.name) && count_of(&names, t->origin.name)->n == 1) {
+            snprintf(symbol, sizeof(Symbol), "%s", t->origin.name);
             continue;
         }
         const char *kind = kind_of(t);
@@ -291,5 +298,5 @@ void trace_gradient(FILE *out, const Trace *s, const Tensor *x, const char *plus
         trace_values(out, x, s->part[j]->data, max_items);
     }
     if (terms > 1) fputs(equals, out);
-    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->number]), max_items);
+    if (terms != 1) trace_values(out, x, grad_of(s->copy[x->origin.number]), max_items);
 }

@@ -1,12 +1,23 @@
 /* warn.c: tells of what is no error but likely a mistake, while ag_warn is on: another observer of the graph. */
-#include "internal.h"
-#include "ops/table.h"
+#include "errors.h"
+#include "kaeru/debug.h"
+#include "kaeru/tensor.h"
+#include "kernels.h"
+#include "left.h"
+#include "observe.h"
+#include "observers.h"
+#include "op.h"
+#include "scope.h"
+#include "shape.h"
+#include "tensor_struct.h"
+#include "thread.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 
-enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20, MAX_KINDS = 32 };
+enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20 };
 
 /* What this thread's backward passes and optimizer steps were. */
 typedef struct {
@@ -21,55 +32,32 @@ typedef struct {
 } Seen;
 static _Thread_local Seen seen;
 
-AG_PRINTF(3, 0) static void tell(Place place, const char *what, const char *format, va_list list)
-{
-    static _Atomic(const char *) told[MAX_KINDS];
-    if (!what) what = "ag_warning";
-    if (!format) format = "the format is NULL";
-    const char *former = format;
-    for (int kind = 0; observer[WARN] && kind < MAX_KINDS && former; kind++) {
-        former = NULL;
-        if (!atomic_compare_exchange_strong(&told[kind], &former, format) && former == format) return;
-    }
-    if (former) return;
-    char text[512];
-    write_message(text, sizeof text, format, list);
-    fprintf(stderr, "kaeru: warning: %s: %s (at %s)\n", what, text, place_text(place, (Place){ 0 }));
-}
-
-void ag_warning(const char *what, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    tell(user_place(), what, format, list);
-    va_end(list);
-}
-
 /* A warning of the program's call that made y. */
 AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
 {
     const LayerCall *call = user_call();
     va_list list;
     va_start(list, format);
-    tell(call->site.file ? call->site : y->site, y->made_by, format, list);
+    write_warning(call->site.file ? call->site : y->origin.site, y->origin.made_by, format, list);
     va_end(list);
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-static bool made_by(const Tensor *x, int op)
+/* Returns whether x is a recorded result of this operation of the library; the program's own have no names of inputs. */
+static bool made_by(const Tensor *x, const char *operation)
 {
-    return x->op == &op_table[op];
+    return x->op && x->op->inputs && strcmp(x->op->name, operation) == 0;
 }
 
 static void check_operation(const Tensor *y)
 {
     const Tensor *x = y->in ? y->in[0] : NULL;
-    if (made_by(y, OP_cross_entropy) && (made_by(x, OP_softmax) || made_by(x, OP_masked_softmax)))
+    if (made_by(y, "cross_entropy") && (made_by(x, "softmax") || made_by(x, "masked_softmax")))
         warning_of(y, "its input is the result of a softmax, which it computes itself: expected logits");
-    if (made_by(y, OP_binary_cross_entropy) && made_by(x, OP_sigmoid))
+    if (made_by(y, "binary_cross_entropy") && made_by(x, "sigmoid"))
         warning_of(y, "its input is the result of a sigmoid, which it computes itself: expected logits");
-    for (int64_t i = 0; made_by(y, OP_nll_loss) && i < x->numel; i++)
+    for (int64_t i = 0; made_by(y, "nll_loss") && i < x->numel; i++)
         if (reals(x)[i] > 0)
             warning_of(y, "its input has numbers above 0: expected those of ag_log_softmax");
 }
@@ -111,8 +99,8 @@ static void check_gradients(const Tensor *loss)
     if (seen.steps == KEPT_STEPS || (seen.passes == PASSES_WITHOUT_STEP && seen.steps == 0))
         ag_warning("ag_backward", "the gradients of %s %s add up: %d passes and %d steps of optimizers have not used "
                    "them; expected a step of the optimizer of a module in which nn_child registers it, tensor_zero_grad, or "
-                   "tensor_set_requires_grad(t, false)", leaf->name ? leaf->name : "a leaf", shape_text(leaf->shape),
-                   seen.passes, seen.steps);
+                   "tensor_set_requires_grad(t, false)", leaf->origin.name ? leaf->origin.name : "a leaf",
+                   shape_text(leaf->shape), seen.passes, seen.steps);
 }
 
 static void check_seed(void)
@@ -125,9 +113,8 @@ static void check_seed(void)
         ag_warning("ag_backward", "this thread has the random numbers of another: expected ag_seed with its own number");
 }
 
-bool ag_warn_of_step(void)
+static void check_step(void)
 {
-    if (!observer[WARN]) return false;
     uint64_t scope = innermost_scope().serial;
     bool grows = scope && scope == seen.scope && tape() != seen.newest;
     seen.steps_in_scope = grows ? seen.steps_in_scope + 1 : 0;
@@ -137,12 +124,12 @@ bool ag_warn_of_step(void)
     if (seen.steps_in_scope == STEPS_IN_SCOPE)
         ag_warning("ag_begin", "%d steps were in one scope, which grows: expected ag_begin and ag_end inside the loop",
                    STEPS_IN_SCOPE);
-    return true;
 }
 
 static void see(Event event, Tensor *t)
 {
     if (event == COMPUTED) check_operation(t);
+    if (event == STEPPED) check_step();
     const char *layer = user_call()->function;
     /* ag_gradcheck computes a function without a graph, again and again with the same masks. */
     if (event == DROPPED && layer && strcmp(layer, "ag_gradcheck") != 0 && !ag_recording())
@@ -156,5 +143,5 @@ static void see(Event event, Tensor *t)
 
 void ag_warn(bool on)
 {
-    observe(WARN, on ? see : NULL);
+    observe(WARN, on ? see : NULL, TELL_WARNINGS);
 }

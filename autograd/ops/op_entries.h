@@ -1,41 +1,23 @@
 /* op_entries.h: what follows from the entries of ops.def. Written by autograd/headers.py. */
 void attention_backward(Tensor *y);
 void binary_backward(Tensor *y);
-void binary_cross_entropy_backward(Tensor *y);
-void concat_backward(Tensor *y);
-void conv2d_backward(Tensor *y);
-void conv_transpose2d_backward(Tensor *y);
 void cross_entropy_backward(Tensor *y);
-void cumsum_backward(Tensor *y);
 void dropout_backward(Tensor *y);
 void embedding_backward(Tensor *y);
-void expand_backward(Tensor *y);
-void extreme_backward(Tensor *y);
-void gather_backward(Tensor *y);
-void index_select_backward(Tensor *y);
-void kl_div_backward(Tensor *y);
 void label_smoothing_backward(Tensor *y);
 void layer_norm_backward(Tensor *y);
 void linear_backward(Tensor *y);
-void linear_cross_entropy_backward(Tensor *y);
-void masked_fill_backward(Tensor *y);
 void masked_softmax_backward(Tensor *y);
 void matmul_backward(Tensor *y);
 void mse_loss_backward(Tensor *y);
-void nll_loss_backward(Tensor *y);
 void permute_backward(Tensor *y);
-void pool2d_backward(Tensor *y);
 void reshape_backward(Tensor *y);
 void rms_norm_backward(Tensor *y);
-void rope_backward(Tensor *y);
-void scatter_add_backward(Tensor *y);
 void self_attention_backward(Tensor *y);
 void slice_backward(Tensor *y);
 void softmax_backward(Tensor *y);
 void sum_scaled_backward(Tensor *y);
 void unary_backward(Tensor *y);
-void var_dims_backward(Tensor *y);
-void where_backward(Tensor *y);
 void binary_values(Tensor *y, const OpCall *c);
 void dropout_values(Tensor *y, const OpCall *c);
 void embedding_values(Tensor *y, const OpCall *c);
@@ -44,7 +26,6 @@ void linear_values(Tensor *y, const OpCall *c);
 void matmul_values(Tensor *y, const OpCall *c);
 void reshape_values(Tensor *y, const OpCall *c);
 void rms_norm_values(Tensor *y, const OpCall *c);
-void rope_values(Tensor *y, const OpCall *c);
 void slice_values(Tensor *y, const OpCall *c);
 void unary_values(Tensor *y, const OpCall *c);
 #define INPUTS_add (const char *const[]){ "a", "b", NULL }
@@ -55,14 +36,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_mul (const char *const[]){ NULL }
 #define INPUTS_div (const char *const[]){ "a", "b", NULL }
 #define NUMBERS_div (const char *const[]){ NULL }
-#define INPUTS_pow (const char *const[]){ "a", "b", NULL }
-#define NUMBERS_pow (const char *const[]){ NULL }
-#define INPUTS_maximum (const char *const[]){ "a", "b", NULL }
-#define NUMBERS_maximum (const char *const[]){ NULL }
-#define INPUTS_minimum (const char *const[]){ "a", "b", NULL }
-#define NUMBERS_minimum (const char *const[]){ NULL }
-#define INPUTS_where (const char *const[]){ "mask", "a", "b", NULL }
-#define NUMBERS_where (const char *const[]){ NULL }
 #define INPUTS_neg (const char *const[]){ "x", NULL }
 #define NUMBERS_neg (const char *const[]){ NULL }
 #define INPUTS_exp (const char *const[]){ "x", NULL }
@@ -71,8 +44,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_log (const char *const[]){ NULL }
 #define INPUTS_sqrt (const char *const[]){ "x", NULL }
 #define NUMBERS_sqrt (const char *const[]){ NULL }
-#define INPUTS_abs (const char *const[]){ "x", NULL }
-#define NUMBERS_abs (const char *const[]){ NULL }
 #define INPUTS_tanh (const char *const[]){ "x", NULL }
 #define NUMBERS_tanh (const char *const[]){ NULL }
 #define INPUTS_sigmoid (const char *const[]){ "x", NULL }
@@ -85,32 +56,10 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_gelu_erf (const char *const[]){ NULL }
 #define INPUTS_silu (const char *const[]){ "x", NULL }
 #define NUMBERS_silu (const char *const[]){ NULL }
-#define INPUTS_softplus (const char *const[]){ "x", NULL }
-#define NUMBERS_softplus (const char *const[]){ NULL }
-#define INPUTS_log_sigmoid (const char *const[]){ "x", NULL }
-#define NUMBERS_log_sigmoid (const char *const[]){ NULL }
-#define INPUTS_erf (const char *const[]){ "x", NULL }
-#define NUMBERS_erf (const char *const[]){ NULL }
-#define INPUTS_sin (const char *const[]){ "x", NULL }
-#define NUMBERS_sin (const char *const[]){ NULL }
-#define INPUTS_cos (const char *const[]){ "x", NULL }
-#define NUMBERS_cos (const char *const[]){ NULL }
-#define INPUTS_sign (const char *const[]){ "x", NULL }
-#define NUMBERS_sign (const char *const[]){ NULL }
 #define INPUTS_scale (const char *const[]){ "x", NULL }
 #define NUMBERS_scale (const char *const[]){ "factor", NULL }
 #define INPUTS_add_scalar (const char *const[]){ "x", NULL }
 #define NUMBERS_add_scalar (const char *const[]){ "number", NULL }
-#define INPUTS_pow_scalar (const char *const[]){ "x", NULL }
-#define NUMBERS_pow_scalar (const char *const[]){ "exponent", NULL }
-#define INPUTS_leaky_relu (const char *const[]){ "x", NULL }
-#define NUMBERS_leaky_relu (const char *const[]){ "slope", NULL }
-#define INPUTS_elu (const char *const[]){ "x", NULL }
-#define NUMBERS_elu (const char *const[]){ "alpha", NULL }
-#define INPUTS_clamp (const char *const[]){ "x", NULL }
-#define NUMBERS_clamp (const char *const[]){ "low", "high", NULL }
-#define INPUTS_masked_fill (const char *const[]){ "x", "mask", NULL }
-#define NUMBERS_masked_fill (const char *const[]){ "value", NULL }
 #define INPUTS_dropout (const char *const[]){ "x", NULL }
 #define NUMBERS_dropout (const char *const[]){ "p", NULL }
 #define INPUTS_matmul (const char *const[]){ "a", "b", NULL }
@@ -121,30 +70,10 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_attention (const char *const[]){ NULL }
 #define INPUTS_self_attention (const char *const[]){ "qkv", "mask", NULL }
 #define NUMBERS_self_attention (const char *const[]){ NULL }
-#define INPUTS_rope (const char *const[]){ "x", "table", NULL }
-#define NUMBERS_rope (const char *const[]){ NULL }
-#define INPUTS_conv2d (const char *const[]){ "x", "weight", "bias", NULL }
-#define NUMBERS_conv2d (const char *const[]){ NULL }
-#define INPUTS_conv2d_with (const char *const[]){ "x", "weight", "bias", NULL }
-#define NUMBERS_conv2d_with (const char *const[]){ NULL }
-#define INPUTS_conv_transpose2d (const char *const[]){ "x", "weight", "bias", NULL }
-#define NUMBERS_conv_transpose2d (const char *const[]){ NULL }
-#define INPUTS_max_pool2d (const char *const[]){ "x", NULL }
-#define NUMBERS_max_pool2d (const char *const[]){ NULL }
-#define INPUTS_mean_pool2d (const char *const[]){ "x", NULL }
-#define NUMBERS_mean_pool2d (const char *const[]){ NULL }
 #define INPUTS_sum_dims (const char *const[]){ "x", NULL }
 #define NUMBERS_sum_dims (const char *const[]){ NULL }
 #define INPUTS_mean_dims (const char *const[]){ "x", NULL }
 #define NUMBERS_mean_dims (const char *const[]){ NULL }
-#define INPUTS_max_dim (const char *const[]){ "x", NULL }
-#define NUMBERS_max_dim (const char *const[]){ NULL }
-#define INPUTS_min_dim (const char *const[]){ "x", NULL }
-#define NUMBERS_min_dim (const char *const[]){ NULL }
-#define INPUTS_var_dims (const char *const[]){ "x", NULL }
-#define NUMBERS_var_dims (const char *const[]){ NULL }
-#define INPUTS_cumsum (const char *const[]){ "x", NULL }
-#define NUMBERS_cumsum (const char *const[]){ NULL }
 #define INPUTS_softmax (const char *const[]){ "x", NULL }
 #define NUMBERS_softmax (const char *const[]){ NULL }
 #define INPUTS_log_softmax (const char *const[]){ "x", NULL }
@@ -157,33 +86,15 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_layer_norm (const char *const[]){ NULL }
 #define INPUTS_embedding (const char *const[]){ "table", "ids", NULL }
 #define NUMBERS_embedding (const char *const[]){ NULL }
-#define INPUTS_gather (const char *const[]){ "x", "ids", NULL }
-#define NUMBERS_gather (const char *const[]){ NULL }
-#define INPUTS_scatter_add (const char *const[]){ "x", "ids", "src", NULL }
-#define NUMBERS_scatter_add (const char *const[]){ NULL }
 #define INPUTS_reshape (const char *const[]){ "x", NULL }
 #define NUMBERS_reshape (const char *const[]){ NULL }
 #define INPUTS_permute (const char *const[]){ "x", NULL }
 #define NUMBERS_permute (const char *const[]){ NULL }
 #define INPUTS_slice (const char *const[]){ "x", NULL }
 #define NUMBERS_slice (const char *const[]){ NULL }
-#define INPUTS_index_select (const char *const[]){ "x", "ids", NULL }
-#define NUMBERS_index_select (const char *const[]){ NULL }
-#define INPUTS_concat (const char *const[]){ NULL }
-#define NUMBERS_concat (const char *const[]){ NULL }
-#define INPUTS_expand (const char *const[]){ "x", NULL }
-#define NUMBERS_expand (const char *const[]){ NULL }
 #define INPUTS_mse_loss (const char *const[]){ "x", "target", NULL }
 #define NUMBERS_mse_loss (const char *const[]){ NULL }
-#define INPUTS_binary_cross_entropy (const char *const[]){ "logits", "target", NULL }
-#define NUMBERS_binary_cross_entropy (const char *const[]){ NULL }
 #define INPUTS_cross_entropy (const char *const[]){ "logits", "target", NULL }
 #define NUMBERS_cross_entropy (const char *const[]){ "smoothing", NULL }
-#define INPUTS_linear_cross_entropy (const char *const[]){ "x", "weight", "bias", "target", NULL }
-#define NUMBERS_linear_cross_entropy (const char *const[]){ "smoothing", NULL }
-#define INPUTS_nll_loss (const char *const[]){ "log_p", "target", NULL }
-#define NUMBERS_nll_loss (const char *const[]){ NULL }
-#define INPUTS_kl_div (const char *const[]){ "log_p", "target", NULL }
-#define NUMBERS_kl_div (const char *const[]){ NULL }
 #define INPUTS_label_smoothing (const char *const[]){ "log_p", "target", NULL }
 #define NUMBERS_label_smoothing (const char *const[]){ "smoothing", NULL }

@@ -1,34 +1,54 @@
-/* ops_attention.c: scaled dot-product attention with several heads as one operation (Vaswani et al. 2017, 3.2). The heads are
- * parts of the last dimension, so nothing is transposed. The weights of only a few rows exist at a time
- * (kernels/attention_blocks.c), so they cannot be read; nn/attention.c composes the same of single operations. */
+/* ops_attention.c: scaled dot-product attention with several heads as one operation (Vaswani et al.
+ * 2017, 3.2). The heads are parts of the last dimension, so nothing is transposed. The weights of
+ * only a few rows exist at a time (attention_blocks.c), so they cannot be read; nn/attention.c
+ * composes the same of single operations. */
 #include <math.h>
 #include <string.h>
 
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
-#include "blocks.h"
+#include "kernels.h"
+#include "observe.h"
+#include "ops/attention_blocks.h"
 #include "ops/table.h"
+#include "random.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor_struct.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
- * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */
+ * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q ------- */
 
 /* The width of `heads` heads divides; returns that of one. */
 static int64_t check_heads(const char *what, const Tensor *x, int64_t width, int64_t heads)
 {
-    if (heads < 1 || width % heads != 0 || width == 0)
-        ag_usage_error(what, "%s does not divide into %lld heads", shape_text(x->shape), (long long)heads);
+    if (heads < 1 || width % heads != 0 || width == 0) {
+        ag_usage_error(what, "%s does not divide into %lld heads", shape_text(x->shape),
+                       (long long)heads);
+    }
     return width / heads;
 }
 
 /* Returns the number of heads of keys and values. */
-static int64_t check_options(const char *what, const AgAttention *how)
+static int64_t check_options(const char *what, const AgAttention *options)
 {
-    if (how->heads < 1) ag_usage_error(what, "%d heads, expected 1 or more", how->heads);
-    int kv_heads = how->kv_heads == 0 ? how->heads : how->kv_heads;
-    if (kv_heads < 0 || (kv_heads > 0 && how->heads % kv_heads != 0))
-        ag_usage_error(what, "%d heads of queries do not divide into groups for %d heads of keys", how->heads, kv_heads);
-    if (how->window < 0 || (how->window > 0 && !how->causal))
-        ag_usage_error(what, "a window of %d, expected 0 or more, and causal attention", how->window);
-    if (!(how->dropout >= 0 && how->dropout < 1)) ag_usage_error(what, "dropout p is %g, expected 0 <= p < 1", how->dropout);
+    if (options->heads < 1) {
+        ag_usage_error(what, "%d heads, expected 1 or more", options->heads);
+    }
+    int kv_heads = options->kv_heads == 0 ? options->heads : options->kv_heads;
+    if (kv_heads < 0 || (kv_heads > 0 && options->heads % kv_heads != 0)) {
+        ag_usage_error(what, "%d heads of queries do not divide into groups for %d heads of keys",
+                       options->heads, kv_heads);
+    }
+    if (options->window < 0 || (options->window > 0 && !options->causal)) {
+        ag_usage_error(what, "a window of %d, expected 0 or more, and causal attention",
+                       options->window);
+    }
+    if (!(options->dropout >= 0 && options->dropout < 1)) {
+        ag_usage_error(what, "dropout p is %g, expected 0 <= p < 1", options->dropout);
+    }
     return kv_heads;
 }
 
@@ -36,26 +56,34 @@ static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
     AgShape scores = SHAPE(a->b, a->h, a->t, a->s);
-    bool added = mask->magic == TENSOR_ALIVE && mask->dtype == AG_REAL;
+    bool added = tensor_lives(mask) && mask->dtype == AG_REAL;
     check_mask(what, mask, added ? AG_REAL : AG_BOOL, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
-    if (added) a->bias = reals(mask);
-    else a->mask = bools(mask);
+    if (added) {
+        a->bias = reals(mask);
+    } else {
+        a->mask = bools(mask);
+    }
     a->mask_b = stride[0];
     a->mask_h = stride[1];
     a->mask_t = stride[2];
     a->mask_s = stride[3];
 }
 
-/* ---- hidden positions: keys that no query sees, and queries that see no key ---------------------------------------
- * Their weights are 0, but 0 times NaN or infinity is NaN. Where there is any, they are replaced by 0 in a copy. */
+/* ---- hidden positions: keys that no query sees, and queries that see no key ---------------------
+ * Their weights are 0, but 0 times NaN or infinity is NaN. Where there is any, they are replaced by
+ * 0 in a copy. */
 
-static bool hides(const KAttention *a) { return a->mask || a->bias || a->window > 0 || (a->causal && a->t > a->s); }
+static bool hides(const KAttention *a)
+{
+    return a->mask || a->bias || a->window > 0 || (a->causal && a->t > a->s);
+}
 
 static bool sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
 {
-    int64_t last = t + a->s - a->t, at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
+    int64_t last = t + a->s - a->t,
+            at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
     if (a->causal && (s > last || (a->window > 0 && s <= last - a->window))) return false;
     if (a->bias) return a->bias[at] != (real)-INFINITY;
     return !a->mask || a->mask[at];
@@ -63,81 +91,108 @@ static bool sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s
 
 static bool key_is_seen(const KAttention *a, int64_t b, int64_t kv_head, int64_t s)
 {
-    for (int64_t h = kv_head * a->group; h < (kv_head + 1) * a->group; h++)
-        for (int64_t t = 0; t < a->t; t++)
+    for (int64_t h = kv_head * a->group; h < (kv_head + 1) * a->group; h++) {
+        for (int64_t t = 0; t < a->t; t++) {
             if (sees(a, b, h, t, s)) return true;
+        }
+    }
     return false;
 }
 
 static bool query_sees_any(const KAttention *a, int64_t b, int64_t h, int64_t t)
 {
-    for (int64_t s = 0; s < a->s; s++)
+    for (int64_t s = 0; s < a->s; s++) {
         if (sees(a, b, h, t, s)) return true;
+    }
     return false;
 }
 
-/* A copy of x, the keys, values or `queries`, with the same strides and 0 at hidden positions. size: bytes of a number. */
-static void *without_hidden(const Tensor *y, const KAttention *a, const void *x, bool queries, size_t size)
+/* A copy of x, the keys, values or `queries`, with the same strides and 0 at hidden positions.
+ * size: bytes of a number. */
+static void *without_hidden(const Tensor *y, const KAttention *a, const void *x, bool queries,
+                            size_t size)
 {
     KSteps step = queries ? a->q : a->kv;
     int64_t heads = queries ? a->h : a->h / a->group, rows = queries ? a->t : a->s;
     if (a->b * heads * rows * a->k == 0) return NULL;
     int64_t items = (a->b - 1) * step.b + (heads - 1) * step.h + (rows - 1) * step.t + a->k;
-    char *copy = scratch_new(function_of(y), items, size);
-    for (int64_t b = 0; b < a->b; b++)
-        for (int64_t h = 0; h < heads; h++)
+    char *copy = op_scratch(function_of(y), items, size);
+    for (int64_t b = 0; b < a->b; b++) {
+        for (int64_t h = 0; h < heads; h++) {
             for (int64_t i = 0; i < rows; i++) {
-                size_t at = (size_t)(b * step.b + h * step.h + i * step.t) * size, bytes = (size_t)a->k * size;
+                size_t at = (size_t)(b * step.b + h * step.h + i * step.t) * size,
+                       bytes = (size_t)a->k * size;
                 bool seen = queries ? query_sees_any(a, b, h, i) : key_is_seen(a, b, h, i);
-                if (seen) memcpy(copy + at, (const char *)x + at, bytes);
-                else memset(copy + at, 0, bytes);
+                if (seen) {
+                    memcpy(copy + at, (const char *)x + at, bytes);
+                } else {
+                    memset(copy + at, 0, bytes);
+                }
             }
+        }
+    }
     return copy;
 }
 
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
 {
-    AgRandom random = random_blocks(a->dropout > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
+    AgRandom random = random_blocks(
+        a->dropout > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
     a->seed = random.seed;
     a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
-    if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
-    real *work = scratch_new(function_of(y), k_attention_work(a), sizeof *work);
+    if (y->op) {
+        *(KAttention *)op_args(y, sizeof *a) = *a;
+    }
+    real *work = op_scratch(function_of(y), k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
     if (hides(a) && !k_all_finite(y->numel, reals(y))) {
         KAttention clean = *a;
-        if (a->v_pairs) clean.v_pairs = without_hidden(y, a, a->v_pairs, false, sizeof(uint32_t) / 2);
-        else v = without_hidden(y, a, v, false, sizeof(real));
+        if (a->v_pairs) {
+            clean.v_pairs = without_hidden(y, a, a->v_pairs, false, sizeof(uint32_t) / 2);
+        } else {
+            v = without_hidden(y, a, v, false, sizeof(real));
+        }
         k_attention(&clean, reals(y), q, k, v, work);
     }
-    if (a->dropout > 0) notify(DROPPED, y);
+    if (a->dropout > 0) {
+        notify(DROPPED, y);
+    }
     return op_done(y);
 }
 
 /* Whether the first n inputs of y are finite. */
 static bool finite_inputs(const Tensor *y, int n)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (!k_all_finite(y->in[i]->numel, reals(y->in[i]))) return false;
+    }
     return true;
 }
 
 /* bias: a mask of reals whose gradient is wanted; NULL: none. */
-static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk, const real *xv, Tensor *bias)
+static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk,
+                         const real *xv, Tensor *bias)
 {
     KAttention a = *(const KAttention *)y->args;
     AgShape scores = SHAPE(a.b, a.h, a.t, a.s);
     int64_t n = ag_shape_numel(scores);
-    if (bias) k_fill(n, a.dbias = scratch_new(y->op->function, n, sizeof(real)), 0);
-    real *work = scratch_new(y->op->function, k_attention_backward_work(&a), sizeof *work);
+    if (bias) {
+        k_fill(n, a.dbias = op_scratch(y->op->function, n, sizeof(real)), 0);
+    }
+    real *work = op_scratch(y->op->function, k_attention_backward_work(&a), sizeof *work);
     if (hides(&a) && !finite_inputs(y, y->op == &op_table[OP_attention] ? 3 : 1)) {
         xq = without_hidden(y, &a, xq, true, sizeof(real));
         xk = without_hidden(y, &a, xk, false, sizeof(real));
         xv = without_hidden(y, &a, xv, false, sizeof(real));
     }
-    k_attention_backward(&a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
-    if (bias && bias->numel == n) grad_add(bias, a.dbias);
-    else if (bias) grad_sum_to(bias, a.dbias, &scores);
+    k_attention_backward(&a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv,
+                         work);
+    if (bias && bias->numel == n) {
+        grad_add(bias, a.dbias);
+    } else if (bias) {
+        grad_sum_to(bias, a.dbias, &scores);
+    }
 }
 
 /* The mask of y, its input number i, if it has a gradient. */
@@ -146,99 +201,125 @@ static Tensor *trained_mask(const Tensor *y, int i)
     return i < y->n_in && y->in[i] && y->in[i]->requires_grad ? y->in[i] : NULL;
 }
 
-/* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in bfloat16. */
-static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask, const AgAttention *how)
+/* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in
+ * bfloat16. */
+static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
+                      const AgAttention *options)
 {
-    bool grouped = how->kv_heads != 0 && how->kv_heads != how->heads, pairs = k->dtype == AG_INT;
+    bool grouped = options->kv_heads != 0 && options->kv_heads != options->heads,
+         pairs = k->dtype == AG_INT;
     AgShape keys = k->shape, of_v = v->shape;
-    if (pairs) keys.dim[2] *= 2, of_v.dim[2] *= 2;
+    if (pairs) {
+        keys.dim[2] *= 2;
+        of_v.dim[2] *= 2;
+    }
     if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
-        q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2]))
-        ag_usage_error(what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)", shape_text(q->shape),
-                       shape_text(keys), shape_text(of_v));
+        q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2])) {
+        ag_usage_error(what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and "
+                       "(B,S,D)", shape_text(q->shape), shape_text(keys), shape_text(of_v));
+    }
     int64_t t = q->shape.dim[1], width = q->shape.dim[2], kv_width = keys.dim[2];
-    int64_t part = check_heads(what, q, width, how->heads), kv_heads = check_options(what, how);
-    if (kv_width != kv_heads * part)
-        ag_usage_error(what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
-                       shape_text(keys), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
-    if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16))
-        return attend(what, q, ag_from_bf16(ag_slice(k, 1, 0, s)), ag_from_bf16(ag_slice(v, 1, 0, s)), s, mask, how);
+    int64_t part = check_heads(what, q, width, options->heads),
+            kv_heads = check_options(what, options);
+    if (kv_width != kv_heads * part) {
+        ag_usage_error(what, "k %s for %lld heads of width %lld, the width of q's heads: expected "
+                       "(B,S,%lld)", shape_text(keys), (long long)kv_heads, (long long)part,
+                       (long long)(kv_heads * part));
+    }
+    if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16)) {
+        return attend(what, q, ag_from_bf16(ag_slice(k, 1, 0, s)),
+                      ag_from_bf16(ag_slice(v, 1, 0, s)), s, mask, options);
+    }
     KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };
-    KAttention a = { .b = q->shape.dim[0], .h = how->heads, .t = t, .s = s, .k = part, .group = how->heads / kv_heads,
-                     .window = how->window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
-                     .causal = how->causal, .dropout = how->dropout, .k_pairs = pairs ? values(k) : NULL,
-                     .v_pairs = pairs ? values(v) : NULL };
+    KAttention a = { .b = q->shape.dim[0], .h = options->heads, .t = t, .s = s, .k = part,
+                     .group = options->heads / kv_heads, .window = options->window, .q = rows,
+                     .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
+                     .causal = options->causal, .dropout = options->dropout,
+                     .k_pairs = pairs ? values(k) : NULL, .v_pairs = pairs ? values(v) : NULL };
     set_mask(what, &a, mask);
     Tensor *in[] = { q, k, v, mask };
-    return run_forward(op_new_n(&op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals_if(k, !pairs),
-                       reals_if(v, !pairs));
+    return run_forward(op_new_n(&op_table[OP_attention], &q->shape, in, 4), &a, reals(q),
+                       reals_if(k, !pairs), reals_if(v, !pairs));
 }
 
-Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
+Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options)
 {
     check_tensor(__func__, "q", q, AG_REAL);
     check_tensor(__func__, "k", k, AG_REAL);
     check_tensor(__func__, "v", v, AG_REAL);
-    return attend(__func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
+    return attend(__func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &options);
 }
 
-Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
+Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask,
+                            AgAttention options)
 {
-    bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
+    bool pairs = tensor_lives(k) && k->dtype == AG_INT;
     check_tensor(__func__, "q", q, AG_REAL);
     check_tensor(__func__, "k", k, pairs ? AG_INT : AG_REAL);
     check_tensor(__func__, "v", v, pairs ? AG_INT : AG_REAL);
-    if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
-        ag_usage_error(__func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S", (long long)n,
-                       shape_text(k->shape));
-    bool trained = q->requires_grad || k->requires_grad || v->requires_grad || (mask && mask->requires_grad);
-    if (ag_recording() && trained)
-        ag_usage_error(__func__, "an input requires a gradient, and none is passed on: expected a scope with " "AG_NO_GRAD");
-    return attend(__func__, q, k, v, n, mask, &how);
+    if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1]) {
+        ag_usage_error(__func__, "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n "
+                       "<= S", (long long)n, shape_text(k->shape));
+    }
+    bool trained = q->requires_grad || k->requires_grad || v->requires_grad ||
+                   (mask && mask->requires_grad);
+    if (ag_recording() && trained) {
+        ag_usage_error(__func__, "an input requires a gradient, and none is passed on: expected a "
+                       "scope with AG_NO_GRAD");
+    }
+    return attend(__func__, q, k, v, n, mask, &options);
 }
 
 void attention_backward(Tensor *y)
 {
     Tensor *q = y->in[0], *k = y->in[1], *v = y->in[2], *bias = trained_mask(y, 3);
     if (q != k && q != v && k != v) {
-        run_backward(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v), bias);
+        run_backward(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v),
+                     bias);
         return;
     }
-    for (int i = 0; i < 3; i++) {           /* one tensor is several inputs: their gradients must be added one after another */
+    /* one tensor is several inputs: their gradients must be added one after another */
+    for (int i = 0; i < 3; i++) {
         Grad g[3] = { { NULL, false } };
         g[i] = grad_into(y->in[i]);
         run_backward(y, g[0], g[1], g[2], reals(q), reals(k), reals(v), i == 0 ? bias : NULL);
     }
 }
 
-/* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
+/* ---- self_attention: the same on queries, keys and values side by side ----------------------- */
 
-Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how)
+Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options)
 {
     check_tensor(__func__, "qkv", qkv, AG_REAL);
-    int64_t kv_heads = check_options(__func__, &how), total = how.heads + 2 * kv_heads;
-    bool grouped = kv_heads != how.heads;
-    if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
+    int64_t kv_heads = check_options(__func__, &options), total = options.heads + 2 * kv_heads;
+    bool grouped = kv_heads != options.heads;
+    if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0)) {
         ag_usage_error(__func__, "qkv %s, expected (B,T,3D)", shape_text(qkv->shape));
+    }
     AgShape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
     int64_t part = grouped ? check_heads(__func__, qkv, row, total)
-                           : check_heads(__func__, qkv, row / 3, how.heads);
-    int64_t width = shape.dim[2] = part * how.heads;
+                           : check_heads(__func__, qkv, row / 3, options.heads);
+    int64_t width = shape.dim[2] = part * options.heads;
     KSteps packed = { t * row, part, row };
-    KAttention a = { .b = shape.dim[0], .h = how.heads, .t = t, .s = t, .k = part, .group = how.heads / kv_heads,
-                     .window = how.window, .q = packed, .kv = packed, .y = { t * width, part, width },
-                     .scale = 1 / sqrt((double)part), .causal = how.causal, .dropout = how.dropout };
+    KAttention a = { .b = shape.dim[0], .h = options.heads, .t = t, .s = t, .k = part,
+                     .group = options.heads / kv_heads, .window = options.window, .q = packed,
+                     .kv = packed, .y = { t * width, part, width }, .scale = 1 / sqrt((double)part),
+                     .causal = options.causal, .dropout = options.dropout };
     set_mask(__func__, &a, mask);
     const real *x = reals(qkv);
-    return run_forward(op_new(OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
+    return run_forward(op_new(&op_table[OP_self_attention], &shape, qkv, mask, NULL), &a, x,
+                       x + width, x + (width + row) / 2);
 }
 
 void self_attention_backward(Tensor *y)
 {
-    int64_t keys = y->shape.dim[2], values = (keys + y->in[0]->shape.dim[2]) / 2;       /* where they begin in a row */
+    /* where they begin in a row */
+    int64_t keys = y->shape.dim[2], values = (keys + y->in[0]->shape.dim[2]) / 2;
     const real *x = reals(y->in[0]);
     Grad q = grad_into(y->in[0]);
-    Grad k = { q.data ? q.data + keys : NULL, q.add }, v = { q.data ? q.data + values : NULL, q.add };
+    Grad k = { q.data ? q.data + keys : NULL, q.add }, v = {
+        q.data ? q.data + values : NULL, q.add,
+    };
     run_backward(y, q, k, v, x, x + keys, x + values, trained_mask(y, 1));
 }

@@ -1,8 +1,17 @@
-/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer norm, RMS norm. */
+/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax,
+ * layer norm, RMS norm. */
 #include <math.h>
 
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor_struct.h"
 
 /* The size of the last dimension; 1 for a scalar. */
 static int64_t row_size(const Tensor *x)
@@ -17,17 +26,19 @@ static int64_t filled_rows(const Tensor *x)
 }
 
 /* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j)
- * log_softmax: y_i = x_i - ln sum_j e^x_j                      dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
+ * log_softmax: y_i = x_i - ln sum_j e^x_j   dx_i = dy_i - e^y_i sum_j dy_j --------------------- */
 
 /* Along another dimension than the last, x is transposed before and y after. */
-static Tensor *softmax_along(const char *what, int op, Tensor *x, int dim)
+static Tensor *softmax_along(const char *what, const Op *op, Tensor *x, int dim)
 {
     check_tensor(what, "x", x, AG_REAL);
     int last = x->shape.ndim - 1;
-    if (check_along(what, x, dim) < last)
+    if (check_along(what, x, dim) < last) {
         return ag_transpose(softmax_along(what, op, ag_transpose(x, dim, last), last), dim, last);
+    }
     Tensor *y = op_new(op, &x->shape, x, NULL, NULL);
-    (op == OP_softmax ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y), reals(x));
+    (op == &op_table[OP_softmax] ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y),
+                                                              reals(x));
     return op_done(y);
 }
 
@@ -35,35 +46,43 @@ void softmax_backward(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
     bool is_log = y->op == &op_table[OP_log_softmax];
-    (is_log ? k_log_softmax_backward : k_softmax_backward)(filled_rows(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
+    (is_log ? k_log_softmax_backward : k_softmax_backward)(filled_rows(y), row_size(y), g.data,
+                                                           grad_of(y), reals(y), g.add);
 }
 
 Tensor *ag_softmax(Tensor *x, int dim)
 {
-    return softmax_along(__func__, OP_softmax, x, dim);
+    return softmax_along(__func__, &op_table[OP_softmax], x, dim);
 }
 
 Tensor *ag_log_softmax(Tensor *x, int dim)
 {
-    return softmax_along(__func__, OP_log_softmax, x, dim);
+    return softmax_along(__func__, &op_table[OP_log_softmax], x, dim);
 }
 
-/* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
- * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et al. 2017, 3.2) ------ */
+/* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden
+ * i dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et
+ * al. 2017, 3.2) */
 
 Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(__func__, "x", x, AG_REAL);
-    if (!(fabs((real)scale) > 0) || isinf((real)scale))
+    if (!(fabs((real)scale) > 0) || isinf((real)scale)) {
         ag_usage_error(__func__, "scale is %g, expected a finite number other than 0", scale);
-    if (mask) check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
-    Tensor *y = op_new(OP_masked_softmax, &x->shape, x, mask, NULL);
-    if (y->op) *(double *)op_args(y, sizeof scale) = scale;
+    }
+    if (mask) {
+        check_mask(__func__, mask, AG_BOOL, "x", &x->shape);
+    }
+    Tensor *y = op_new(&op_table[OP_masked_softmax], &x->shape, x, mask, NULL);
+    if (y->op) {
+        *(double *)op_args(y, sizeof scale) = scale;
+    }
     const real *masked = reals(x);
     if (mask) {
         KWalk walk;
         walk_over(&x->shape, &mask->shape, &x->shape, &walk);
-        k_select(&walk, reals(y), bools(mask), masked, false, (real)(scale > 0 ? -INFINITY : INFINITY), false);
+        k_select(&walk, reals(y), bools(mask), masked, false,
+                 (real)(scale > 0 ? -INFINITY : INFINITY), false);
         masked = reals(y);
     }
     k_unary(K_SCALE, x->numel, reals(y), masked, scale, 0);
@@ -74,40 +93,53 @@ Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
 void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
-    real *unscaled = scratch_new(y->op->function, y->numel, sizeof(real));
+    real *unscaled = op_scratch(y->op->function, y->numel, sizeof(real));
     k_softmax_backward(filled_rows(y), row_size(y), unscaled, grad_of(y), reals(y), false);
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
-/* ---- checks of layer_norm and rms_norm ---------------------------------------------------------------------------- */
+/* ---- checks of layer_norm and rms_norm ------------------------------------------------------- */
 
 static void check_norm(const char *what, const Tensor *x, double eps)
 {
     check_tensor(what, "x", x, AG_REAL);
-    if (x->shape.ndim < 1) ag_usage_error(what, "x is a scalar, expected (..,D)");
-    if (!(eps >= 0 && eps < INFINITY)) ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
+    if (x->shape.ndim < 1) {
+        ag_usage_error(what, "x is a scalar, expected (..,D)");
+    }
+    if (!(eps >= 0 && eps < INFINITY)) {
+        ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
+    }
 }
 
-/* ---- layer_norm: y = gamma (x - mean) / deviation + beta ------------------------------------------------------------
- * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. */
+/* ---- layer_norm: y = gamma (x - mean) / deviation + beta ----------------------------------------
+ * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see
+ * AgNorm. */
 
 void layer_norm_values(Tensor *y, const OpCall *c)
 {
     const Tensor *x = c->in[0], *gamma = c->in[1], *beta = c->in[2];
     int64_t rows = filled_rows(x);
     real *mean = y->saved ? buffer_data(y->saved) : op_save(y, 3 * rows);
-    k_layer_norm(rows, row_size(x), reals(y), mean, mean + rows, mean + 2 * rows, reals(x), reals_if(gamma, gamma != NULL),
-                 reals_if(beta, beta != NULL), *(const AgNorm *)c->args);
+    k_layer_norm(rows, row_size(x), reals(y), mean, mean + rows, mean + 2 * rows, reals(x),
+                 reals_if(gamma, gamma != NULL), reals_if(beta, beta != NULL),
+                 *(const AgNorm *)c->args);
 }
 
 Tensor *ag_layer_norm(Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
     check_norm(__func__, x, kind.eps);
-    if (gamma) check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    if (beta) check_vector(__func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
-    if (kind.unbiased && row_size(x) < 2)
-        ag_usage_error(__func__, "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape));
-    return op_run(OP_layer_norm, &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind, sizeof kind);
+    if (gamma) {
+        check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
+    }
+    if (beta) {
+        check_vector(__func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
+    }
+    if (kind.unbiased && row_size(x) < 2) {
+        ag_usage_error(__func__, "the unbiased variance of rows of one item (x %s) is 0/0",
+                       shape_text(x->shape));
+    }
+    return op_run(&op_table[OP_layer_norm], &x->shape, (Tensor *[]){ x, gamma, beta }, 3, &kind,
+                  sizeof kind);
 }
 
 void layer_norm_backward(Tensor *y)
@@ -117,25 +149,29 @@ void layer_norm_backward(Tensor *y)
     int64_t rows = filled_rows(x);
     const real *mean = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
-    k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
-                          grad_of(y), reals(x), mean, mean + rows, mean + 2 * rows, reals_if(gamma, gamma != NULL),
-                          *kind);
+    k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data,
+                          gbeta.add, grad_of(y), reals(x), mean, mean + rows, mean + 2 * rows,
+                          reals_if(gamma, gamma != NULL), *kind);
 }
 
-/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) ----------------------------------------------------------- */
+/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) -------------------------------------- */
 
 void rms_norm_values(Tensor *y, const OpCall *c)
 {
     const Tensor *x = c->in[0], *gamma = c->n > 1 ? c->in[1] : NULL;
     real *rstd = y->saved ? buffer_data(y->saved) : op_save(y, filled_rows(x));
-    k_rms_norm(filled_rows(x), row_size(x), reals(y), rstd, reals(x), reals_if(gamma, gamma != NULL), *(const double *)c->args);
+    k_rms_norm(filled_rows(x), row_size(x), reals(y), rstd, reals(x),
+               reals_if(gamma, gamma != NULL), *(const double *)c->args);
 }
 
 Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps)
 {
     check_norm(__func__, x, eps);
-    if (gamma) check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    return op_run(OP_rms_norm, &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps, sizeof eps);
+    if (gamma) {
+        check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
+    }
+    return op_run(&op_table[OP_rms_norm], &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps,
+                  sizeof eps);
 }
 
 void rms_norm_backward(Tensor *y)
@@ -143,6 +179,6 @@ void rms_norm_backward(Tensor *y)
     Tensor *x = y->in[0], *gamma = y->n_in > 1 ? y->in[1] : NULL;
     const real *rstd = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma);
-    k_rms_norm_backward(filled_rows(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, grad_of(y), reals(x), rstd,
-                        reals_if(gamma, gamma != NULL));
+    k_rms_norm_backward(filled_rows(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add,
+                        grad_of(y), reals(x), rstd, reals_if(gamma, gamma != NULL));
 }

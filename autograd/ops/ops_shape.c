@@ -1,15 +1,24 @@
-/* ops_shape.c: operations that only move values: reshape, permute, slice, index_select, concat, expand, and what
- * they compose.
+/* ops_shape.c: operations that only move values: reshape, permute, slice, and what they compose.
  *
- * Each copies between two arrays with different strides (k_copy); backward exchanges source and destination. Only reshape does
- * not copy: the result shares its input's memory. Values of any type can be moved; only reals are recorded. */
+ * Each copies between two arrays with different strides (k_copy); backward exchanges source and
+ * destination. Only reshape does not copy: the result shares its input's memory. Values of any type
+ * can be moved; only reals are recorded. */
+#include "buffers.h"
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
+#include "ops/move.h"
 #include "ops/table.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
+#include "tensor_struct.h"
 
 #include <string.h>
 
-/* A walk over a contiguous array of shape `part` (strides a) and a part of that shape in one of shape `whole` (strides b). */
-static KWalk walk_part(const AgShape *part, const AgShape *whole)
+KWalk walk_part(const AgShape *part, const AgShape *whole)
 {
     KWalk walk;
     walk_over(part, part, part, &walk);
@@ -17,8 +26,7 @@ static KWalk walk_part(const AgShape *part, const AgShape *whole)
     return walk;
 }
 
-/* The walk with a and b exchanged. */
-static KWalk reversed(const KWalk *walk)
+KWalk reversed(const KWalk *walk)
 {
     KWalk r = *walk;
     memcpy(r.a, walk->b, sizeof r.a);
@@ -26,26 +34,27 @@ static KWalk reversed(const KWalk *walk)
     return r;
 }
 
-/* Copies src (strides b) to the gradient from `offset` on (strides a), or adds it. */
-static void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src)
+void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src)
 {
-    if (g.add) k_copy_add(walk, g.data + offset, src);
-    else k_copy(walk, g.data + offset, src, sizeof(real));
+    if (g.add) {
+        k_copy_add(walk, g.data + offset, src);
+    } else {
+        k_copy(walk, g.data + offset, src, sizeof(real));
+    }
 }
 
-/* op_new and op_done for values of any type. */
-static Tensor *moved_new(int op, const AgShape *shape, Tensor *const *in, int n)
+Tensor *moved_new(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return in[0]->dtype == AG_REAL ? op_new_n(&op_table[op], shape, in, n)
-                                   : tensor_new(op_table[op].name, shape, in[0]->dtype);
+    return in[0]->dtype == AG_REAL ? op_new_n(op, shape, in, n)
+                                   : tensor_new(op->name, shape, in[0]->dtype);
 }
 
-static Tensor *moved_done(Tensor *y)
+Tensor *moved_done(Tensor *y)
 {
     return y->dtype == AG_REAL ? op_done(y) : y;
 }
 
-/* ---- reshape: the same values in another shape               dx = dy in x's shape -------------------------------- */
+/* ---- reshape: the same values in another shape               dx = dy in x's shape ------------ */
 
 Tensor *ag_reshape(Tensor *x, AgShape shape)
 {
@@ -54,20 +63,26 @@ Tensor *ag_reshape(Tensor *x, AgShape shape)
     int open = -1;
     for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++) {
         if (shape.dim[i] != -1) continue;
-        if (open >= 0) ag_usage_error(__func__, "-1 twice in %s: only one size can be inferred", shape_text(requested));
+        if (open >= 0) {
+            ag_usage_error(__func__, "-1 twice in %s: only one size can be inferred",
+                           shape_text(requested));
+        }
         open = i;
     }
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(__func__, &shape);
-        if (known == 0) ag_usage_error(__func__, "in %s every size fits for -1", shape_text(requested));
+        if (known == 0) {
+            ag_usage_error(__func__, "in %s every size fits for -1", shape_text(requested));
+        }
         shape.dim[open] = x->numel / known;
     }
-    if (check_shape(__func__, &shape) != x->numel)
-        ag_usage_error(__func__, "shape %s with %lld items does not fit %s", shape_text(x->shape), (long long)x->numel,
-                       shape_text(requested));
+    if (check_shape(__func__, &shape) != x->numel) {
+        ag_usage_error(__func__, "shape %s with %lld items does not fit %s", shape_text(x->shape),
+                       (long long)x->numel, shape_text(requested));
+    }
     if (x->dtype != AG_REAL) return tensor_alias(__func__, &shape, x->dtype, x->buffer);
-    return op_done(op_new_alias(OP_reshape, &shape, x));
+    return op_done(op_new_alias(&op_table[OP_reshape], &shape, x));
 }
 
 void reshape_backward(Tensor *y)
@@ -81,28 +96,35 @@ void reshape_values(Tensor *y, const OpCall *c)
     y->data = c->in[0]->data;
 }
 
-/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ------------------------------- */
+/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ----------- */
 
 Tensor *ag_permute(Tensor *x, AgDims order)
 {
     check_any(__func__, "x", x);
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
-    if (order.n != ndim) ag_usage_error(__func__, "an order of %d dimensions for shape %s", order.n, shape_text(x->shape));
+    if (order.n != ndim) {
+        ag_usage_error(__func__, "an order of %d dimensions for shape %s", order.n,
+                       shape_text(x->shape));
+    }
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&x->shape, &x->shape, stride);
     AgShape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
         int d = check_dim(__func__, x, order.dim[i]);
-        if (seen[d]) ag_usage_error(__func__, "dimension %d is named twice", order.dim[i]);
+        if (seen[d]) {
+            ag_usage_error(__func__, "dimension %d is named twice", order.dim[i]);
+        }
         seen[d] = true;
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
     }
     broadcast_strides(&shape, &shape, walk.a);
-    Tensor *y = moved_new(OP_permute, &shape, &x, 1);
-    if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
+    Tensor *y = moved_new(&op_table[OP_permute], &shape, &x, 1);
+    if (y->op) {
+        *(KWalk *)op_args(y, sizeof walk) = walk;
+    }
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
     return moved_done(y);
 }
@@ -123,7 +145,7 @@ Tensor *ag_transpose(Tensor *x, int dim0, int dim1)
     return ag_permute(x, order);
 }
 
-/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 ------------------------------- */
+/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 ----------- */
 
 typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
@@ -138,16 +160,20 @@ Tensor *ag_slice(Tensor *x, int dim, int64_t start, int64_t stop)
 {
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
-    int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
-    if (from < 0 || to < from || to > n)
-        ag_usage_error(__func__, "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
-                       shape_text(x->shape));
+    int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start,
+            to = stop < 0 ? stop + n : stop;
+    if (from < 0 || to < from || to > n) {
+        ag_usage_error(__func__, "%lld..%lld is not within dimension %d of %s", (long long)start,
+                       (long long)stop, dim, shape_text(x->shape));
+    }
     AgShape shape = x->shape;
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
     args.offset = from * args.walk.b[d];
-    Tensor *y = moved_new(OP_slice, &shape, &x, 1);
-    if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
+    Tensor *y = moved_new(&op_table[OP_slice], &shape, &x, 1);
+    if (y->op) {
+        *(SliceArgs *)op_args(y, sizeof args) = args;
+    }
     slice_values(y, &(OpCall){ &op_table[OP_slice], &x, 1, &args });
     return moved_done(y);
 }
@@ -156,7 +182,9 @@ void slice_backward(Tensor *y)
 {
     SliceArgs *args = y->args;
     Grad g = grad_into(y->in[0]);
-    if (!g.add && !args->whole) k_fill(y->in[0]->numel, g.data, 0);
+    if (!g.add && !args->whole) {
+        k_fill(y->in[0]->numel, g.data, 0);
+    }
     KWalk back = reversed(&args->walk);
     copy_into(g, args->offset, &back, grad_of(y));
 }
@@ -166,137 +194,48 @@ Tensor *ag_split(Tensor *x, int parts, int dim, Tensor **out)
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
     ag_check_pointer(__func__, "out", out);
-    if (parts < 1 || x->shape.dim[d] % parts != 0)
-        ag_usage_error(__func__, "dimension %d of %s does not divide into %d equal parts", dim, shape_text(x->shape), parts);
+    if (parts < 1 || x->shape.dim[d] % parts != 0) {
+        ag_usage_error(__func__, "dimension %d of %s does not divide into %d equal parts", dim,
+                       shape_text(x->shape), parts);
+    }
     int64_t size = x->shape.dim[d] / parts;
-    for (int i = 0; i < parts; i++) out[i] = ag_slice(x, d, i * size, (i + 1) * size);
+    for (int i = 0; i < parts; i++) {
+        out[i] = ag_slice(x, d, i * size, (i + 1) * size);
+    }
     return out[0];
 }
 
-/* ---- index_select: y[o,j,i] = x[o, ids[j], i]                dx[o, ids[j], i] += dy[o,j,i] ------------------------ */
-
-Tensor *ag_index_select(Tensor *x, int dim, Tensor *ids)
-{
-    check_any(__func__, "x", x);
-    check_tensor(__func__, "ids", ids, AG_INT);
-    int d = check_dim(__func__, x, dim);
-    if (ids->shape.ndim != 1) ag_usage_error(__func__, "ids %s, expected (n)", shape_text(ids->shape));
-    Along a = shape_along(&x->shape, d, d);
-    check_ids(__func__, ids, a.n);
-    AgShape shape = x->shape;
-    shape.dim[d] = ids->numel;
-    Tensor *y = moved_new(OP_index_select, &shape, (Tensor *[]){ x, ids }, 2);
-    if (y->op) *(Along *)op_args(y, sizeof a) = a;
-    size_t run = (size_t)a.inner * dtype_size(x->dtype);
-    char *to = y->data;
-    for (int64_t o = 0; y->numel > 0 && o < a.outer; o++)
-        for (int64_t j = 0; j < ids->numel; j++, to += run)
-            memcpy(to, (const char *)x->data + (size_t)(o * a.n + ints(ids)[j]) * run, run);
-    return moved_done(y);
-}
-
-void index_select_backward(Tensor *y)
-{
-    const Along *a = y->args;
-    const Tensor *ids = y->in[1];
-    add_rows(y, *a, ids->numel, grad_to_add(y->in[0]), grad_of(y), ints(ids));
-}
-
-Tensor *ag_flip(Tensor *x, int dim)
-{
-    check_any(__func__, "x", x);
-    int64_t n = x->shape.dim[check_dim(__func__, x, dim)];
-    if (n > INT32_MAX) ag_usage_error(__func__, "x %s, expected fewer than 2^31 items along dim", shape_text(x->shape));
-    Tensor *ids = tensor_new(__func__, &SHAPE(n), AG_INT);
-    for (int64_t i = 0; i < n; i++) ints(ids)[i] = (int32_t)(n - 1 - i);
-    return ag_index_select(x, dim, ids);
-}
-
-/* ---- concat: n tensors joined along dim                      each gets its part of dy ---------------------------- */
-
-Tensor *ag_concat(Tensor **x, int n, int dim)
-{
-    if (n < 1) ag_usage_error(__func__, "no tensors to join");
-    ag_check_pointer(__func__, "x", x);
-    check_any(__func__, "x", x[0]);
-    int d = check_dim(__func__, x[0], dim);
-    AgShape shape = x[0]->shape;
-    for (int i = 1; i < n; i++) {
-        check_tensor(__func__, "an item of x", x[i], x[0]->dtype);
-        AgShape other = x[i]->shape;
-        if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
-        if (!ag_shape_equal(other, shape))
-            ag_usage_error(__func__, "shapes %s and %s differ in another dimension than %d", shape_text(x[0]->shape),
-                           shape_text(x[i]->shape), dim);
-        if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
-            ag_usage_error(__func__, "the size of dimension %d overflows", dim);
-    }
-    Tensor *y = moved_new(OP_concat, &shape, x, n);
-    if (y->op) *(int *)op_args(y, sizeof(int)) = d;
-    int64_t offset = 0;
-    size_t size = dtype_size(y->dtype);
-    for (int i = 0; i < n; i++) {
-        KWalk part = walk_part(&x[i]->shape, &shape), walk = reversed(&part);
-        k_copy(&walk, (char *)y->data + (size_t)offset * size, x[i]->data, size);
-        offset += x[i]->shape.dim[d] * walk.a[d];
-    }
-    return moved_done(y);
-}
-
-void concat_backward(Tensor *y)
-{
-    int d = *(int *)y->args;
-    int64_t offset = 0;
-    for (int i = 0; i < y->n_in; i++) {
-        Tensor *x = y->in[i];
-        KWalk walk = walk_part(&x->shape, &y->shape);
-        if (x->requires_grad) copy_into(grad_into(x), 0, &walk, grad_of(y) + offset);
-        offset += x->shape.dim[d] * walk.b[d];
-    }
-}
-
-/* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats --------------------- */
-
-Tensor *ag_expand(Tensor *x, AgShape shape)
-{
-    check_any(__func__, "x", x);
-    check_shape(__func__, &shape);
-    if (!broadcasts_to(&x->shape, &shape))
-        ag_usage_error(__func__, "%s does not broadcast to %s", shape_text(x->shape), shape_text(shape));
-    Tensor *y = moved_new(OP_expand, &shape, &x, 1);
-    KWalk walk;
-    walk_over(&shape, &shape, &x->shape, &walk);
-    k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
-    return moved_done(y);
-}
-
-void expand_backward(Tensor *y)
-{
-    grad_pass_broadcast(y->in[0], y);
-}
-
-/* ---- compositions ------------------------------------------------------------------------------------------------ */
+/* ---- compositions ---------------------------------------------------------------------------- */
 
 Tensor *ag_squeeze(Tensor *x, int dim)
 {
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
-    if (x->shape.dim[d] != 1) ag_usage_error(__func__, "dimension %d of %s does not have size 1", dim, shape_text(x->shape));
+    if (x->shape.dim[d] != 1) {
+        ag_usage_error(__func__, "dimension %d of %s does not have size 1", dim,
+                       shape_text(x->shape));
+    }
     AgShape shape = { x->shape.ndim - 1, { 0 } };
-    for (int i = 0, j = 0; i < x->shape.ndim; i++)
-        if (i != d) shape.dim[j++] = x->shape.dim[i];
+    for (int i = 0, j = 0; i < x->shape.ndim; i++) {
+        if (i != d) {
+            shape.dim[j++] = x->shape.dim[i];
+        }
+    }
     return ag_reshape(x, shape);
 }
 
-/* x's shape with a dimension of n items inserted. */
-static AgShape inserted(const char *what, const Tensor *x, int dim, int64_t n)
+AgShape inserted(const char *what, const Tensor *x, int dim, int64_t n)
 {
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
-    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(what, "dimension %d cannot be inserted into %s: expected %d to %d, and at most %d dimensions", dim,
-                       shape_text(x->shape), -ndim, ndim - 1, AG_MAX_DIMS);
+    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS) {
+        ag_usage_error(what, "dimension %d cannot be inserted into %s: expected %d to %d, and at "
+                       "most %d dimensions", dim, shape_text(x->shape), -ndim, ndim - 1,
+                       AG_MAX_DIMS);
+    }
     AgShape shape = { ndim, { 0 } };
-    for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? n : x->shape.dim[j++];
+    for (int i = 0, j = 0; i < ndim; i++) {
+        shape.dim[i] = i == d ? n : x->shape.dim[j++];
+    }
     return shape;
 }
 
@@ -304,23 +243,4 @@ Tensor *ag_unsqueeze(Tensor *x, int dim)
 {
     check_any(__func__, "x", x);
     return ag_reshape(x, inserted(__func__, x, dim, 1));
-}
-
-Tensor *ag_stack(Tensor **x, int n, int dim)
-{
-    if (n < 1) ag_usage_error(__func__, "no tensors to stack");
-    ag_check_pointer(__func__, "x", x);
-    Tensor **part = scope_alloc(__func__, (size_t)n * sizeof *part);
-    for (int i = 0; i < n; i++) {
-        check_any(__func__, "an item of x", x[i]);
-        check_tensor(__func__, "an item of x", x[i], x[0]->dtype);
-        if (!ag_shape_equal(x[i]->shape, x[0]->shape))
-            ag_usage_error(__func__, "shapes %s and %s differ", shape_text(x[0]->shape), shape_text(x[i]->shape));
-        if (i == 0) {
-            AgShape whole = inserted(__func__, x[0], dim, n);
-            check_shape(__func__, &whole);
-        }
-        part[i] = ag_unsqueeze(x[i], dim);
-    }
-    return ag_concat(part, n, dim);
 }

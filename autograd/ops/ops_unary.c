@@ -1,16 +1,27 @@
-/* ops_unary.c: operations that compute each item from one item and from numbers. The loops are k_unary and k_unary_backward
- * (kernels/unary.c). */
+/* ops_unary.c: operations that compute each item from one item and from numbers. The loops are
+ * k_unary and k_unary_backward (fast/unary.c). */
+#include "checks.h"
+#include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kernels.h"
+#include "op.h"
+#include "ops/elementwise.h"
 #include "ops/table.h"
+#include "tape.h"
+#include "tensor_struct.h"
 
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;
-static UnaryArgs args_of(const void *args) { return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 }; }
+static UnaryArgs args_of(const void *args)
+{
+    return args ? *(const UnaryArgs *)args : (UnaryArgs){ 0, 0 };
+}
 
-static Tensor *unary(const char *what, int op, Tensor *x, double p, double q)
+Tensor *unary(const char *what, const Op *op, Tensor *x, double p, double q)
 {
     check_tensor(what, "x", x, AG_REAL);
-    return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q }, p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
+    return op_run(op, &x->shape, &x, 1, &(UnaryArgs){ p, q },
+                  p != 0 || q != 0 ? sizeof(UnaryArgs) : 0);
 }
 
 void unary_values(Tensor *y, const OpCall *c)
@@ -23,39 +34,50 @@ void unary_backward(Tensor *y)
 {
     Tensor *x = y->in[0];
     UnaryArgs args = args_of(y->args);
-    const real *vx = reals_if(x, y->op->needs & NEEDS_X0), *vy = reals_if(y, y->op->needs & NEEDS_Y);
+    const real *vx = reals_if(x, y->op->needs & NEEDS_X0),
+               *vy = reals_if(y, y->op->needs & NEEDS_Y);
     Grad g = grad_in_place(x, y);
     k_unary_backward(y->op->kernel, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
 }
 
 /* The functions without numbers. */
-Tensor *ag_neg(Tensor *x) { return unary(__func__, OP_neg, x, 0, 0); }
-Tensor *ag_exp(Tensor *x) { return unary(__func__, OP_exp, x, 0, 0); }
-Tensor *ag_log(Tensor *x) { return unary(__func__, OP_log, x, 0, 0); }
-Tensor *ag_sqrt(Tensor *x) { return unary(__func__, OP_sqrt, x, 0, 0); }
-Tensor *ag_abs(Tensor *x) { return unary(__func__, OP_abs, x, 0, 0); }
-Tensor *ag_tanh(Tensor *x) { return unary(__func__, OP_tanh, x, 0, 0); }
-Tensor *ag_sigmoid(Tensor *x) { return unary(__func__, OP_sigmoid, x, 0, 0); }
-Tensor *ag_relu(Tensor *x) { return unary(__func__, OP_relu, x, 0, 0); }
-Tensor *ag_gelu(Tensor *x) { return unary(__func__, OP_gelu, x, 0, 0); }
-Tensor *ag_gelu_erf(Tensor *x) { return unary(__func__, OP_gelu_erf, x, 0, 0); }
-Tensor *ag_silu(Tensor *x) { return unary(__func__, OP_silu, x, 0, 0); }
-Tensor *ag_softplus(Tensor *x) { return unary(__func__, OP_softplus, x, 0, 0); }
-Tensor *ag_log_sigmoid(Tensor *x) { return unary(__func__, OP_log_sigmoid, x, 0, 0); }
-Tensor *ag_erf(Tensor *x) { return unary(__func__, OP_erf, x, 0, 0); }
-Tensor *ag_sin(Tensor *x) { return unary(__func__, OP_sin, x, 0, 0); }
-Tensor *ag_cos(Tensor *x) { return unary(__func__, OP_cos, x, 0, 0); }
-Tensor *ag_sign(Tensor *x) { return unary(__func__, OP_sign, x, 0, 0); }
+Tensor *ag_neg(Tensor *x) { return unary(__func__, &op_table[OP_neg], x, 0, 0); }
+Tensor *ag_exp(Tensor *x) { return unary(__func__, &op_table[OP_exp], x, 0, 0); }
+Tensor *ag_log(Tensor *x) { return unary(__func__, &op_table[OP_log], x, 0, 0); }
+Tensor *ag_sqrt(Tensor *x) { return unary(__func__, &op_table[OP_sqrt], x, 0, 0); }
+Tensor *ag_tanh(Tensor *x) { return unary(__func__, &op_table[OP_tanh], x, 0, 0); }
+Tensor *ag_sigmoid(Tensor *x) { return unary(__func__, &op_table[OP_sigmoid], x, 0, 0); }
+Tensor *ag_relu(Tensor *x) { return unary(__func__, &op_table[OP_relu], x, 0, 0); }
+Tensor *ag_gelu(Tensor *x) { return unary(__func__, &op_table[OP_gelu], x, 0, 0); }
+Tensor *ag_gelu_erf(Tensor *x) { return unary(__func__, &op_table[OP_gelu_erf], x, 0, 0); }
+Tensor *ag_silu(Tensor *x) { return unary(__func__, &op_table[OP_silu], x, 0, 0); }
 
-/* Those with one number. */
-Tensor *ag_scale(Tensor *x, double factor) { return unary(__func__, OP_scale, x, factor, 0); }
-Tensor *ag_add_scalar(Tensor *x, double number) { return unary(__func__, OP_add_scalar, x, 1, number); }
-Tensor *ag_pow_scalar(Tensor *x, double exponent) { return unary(__func__, OP_pow_scalar, x, exponent, 0); }
-Tensor *ag_leaky_relu(Tensor *x, double slope) { return unary(__func__, OP_leaky_relu, x, slope, 0); }
-Tensor *ag_elu(Tensor *x, double alpha) { return unary(__func__, OP_elu, x, alpha, 0); }
-
-Tensor *ag_clamp(Tensor *x, double low, double high)
+/* Those with numbers. */
+Tensor *ag_scale(Tensor *x, double factor)
 {
-    if (!(low <= high)) ag_usage_error(__func__, "low %g is above high %g", low, high);
-    return unary(__func__, OP_clamp, x, low, high);
+    return unary(__func__, &op_table[OP_scale], x, factor, 0);
+}
+Tensor *ag_add_scalar(Tensor *x, double number)
+{
+    return unary(__func__, &op_table[OP_add_scalar], x, 1, number);
+}
+
+const Op *op_of_activation(AgActivation kind)
+{
+    static const int of[] = {
+        [AG_RELU] = OP_relu, [AG_GELU] = OP_gelu, [AG_GELU_ERF] = OP_gelu_erf, [AG_TANH] = OP_tanh,
+        [AG_SIGMOID] = OP_sigmoid, [AG_SILU] = OP_silu
+    };
+    return &op_table[of[kind]];
+}
+
+Tensor *ag_activate(AgActivation kind, Tensor *x)
+{
+    check_any(__func__, "x", x);
+    if (kind == AG_IDENTITY) return x;
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU) {
+        ag_usage_error(__func__, "%d is not an AgActivation", (int)kind);
+    }
+    const Op *op = op_of_activation(kind);
+    return unary(op->function, op, x, 0, 0);
 }

@@ -1,18 +1,10 @@
-/* table.c: the table of all operations, from ops.def. */
+/* table.c: the table of operations, from ops.def. A build with more operations has another file in
+ * its place. */
+#include "kernels.h"
+#include "op.h"
 #include "ops/table.h"
 
-/* Which value the rule of a function of one number reads: what unary_functions.def says. */
-#define UNARY_NEEDS(f) ((int)f##_READS == K_READS_X ? NEEDS_X0 : (int)f##_READS == K_READS_Y ? NEEDS_Y : NEEDS_NONE)
-
-#define OP(name, params, forward, backward_rule, ...) \
-    { #name, "ag_" #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },
-#define UNARY_OP(name, ...) NUMBERS_OP(name, (Tensor *x), __VA_ARGS__)
-#define NUMBERS_OP(name, params, f, forward, backward_rule)                                                  \
-    OP(name, params, forward, backward_rule, .backward = unary_backward, .compute = unary_values,            \
-       .kernel = (f), .needs = UNARY_NEEDS(f))
-#define BINARY_OP(name, f, reads, forward, backward_rule)                                                     \
-    OP(name, (Tensor *a, Tensor *b), forward, backward_rule, .backward = binary_backward,                    \
-       .compute = binary_values, .kernel = (f), .needs = (reads))
-const Op op_table[OP_COUNT] = {
+#include "table_entries.h"
+const Op op_table[] = {
 #include "ops/ops.def"
 };

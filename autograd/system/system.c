@@ -25,30 +25,6 @@
 #include <malloc.h>
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAVE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
-#endif
-#endif
-#ifdef HAVE_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, bytes)   ((void)(p), (void)(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(p, bytes) ((void)(p), (void)(bytes))
-#endif
-
-void memory_poison(void *p, size_t bytes)
-{
-    ASAN_POISON_MEMORY_REGION(p, bytes);
-}
-
-void memory_unpoison(void *p, size_t bytes)
-{
-    ASAN_UNPOISON_MEMORY_REGION(p, bytes);
-}
-
 static _Thread_local int64_t calls;
 
 #ifdef _WIN32

@@ -8,6 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+#ifdef HAVE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Memory of the system, aligned to 64 bytes; NULL if it cannot be allocated. */
@@ -22,8 +33,13 @@ int64_t system_calls(void);                                         /* how many 
 void system_return_pages(void *p, size_t bytes);
 double system_free_memory(void);                                    /* bytes that a program can still get; -1: not told */
 /* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
-void memory_poison(void *p, size_t bytes);
-void memory_unpoison(void *p, size_t bytes);
+#ifdef HAVE_ASAN
+static inline void memory_poison(void *p, size_t bytes) { ASAN_POISON_MEMORY_REGION(p, bytes); }
+static inline void memory_unpoison(void *p, size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(p, bytes); }
+#else
+static inline void memory_poison(void *p, size_t bytes) { (void)p, (void)bytes; }
+static inline void memory_unpoison(void *p, size_t bytes) { (void)p, (void)bytes; }
+#endif
 
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
 

@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-#define S2S "models/seq2seq.c"
+#define S2S "models/seq2seq/seq2seq.c"
 #define TR "models/transformer.c"
 #define ATT "nn/attention.c"
-#define REC "nn/recurrent.c"
+#define REC "nn/more/recurrent.c"
 #define GPT_C "models/gpt.c"
 #define SKIP "examples/skip_connection.c"
 /* A frame around boxes, with its label at the top. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "kaeru/translation.h"
+#include "kaeru/text.h"
 
 /* When writing began, and when the first of `tokens` tokens was there. */
 typedef struct { double began, first; int64_t tokens; } Clock;

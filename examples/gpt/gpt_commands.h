@@ -15,7 +15,7 @@ int gpt_export(int argc, char **argv);
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-extern const char corpus[];                     /* the library's own sources, included by the build */
+extern const char corpus[];                     /* the library's own sources, of version 0.4: corpus.txt */
 extern const size_t corpus_size;
 
 /* The files of a trained model in the output folder. */
@@ -33,7 +33,7 @@ extern const size_t corpus_size;
 
 /* These end the program with the library's message if a file cannot be used. */
 KaeruVocab *vocab_must_open(const char *vocab, const char *merges);     /* merges NULL: characters */
-LmData *data_must_open(const char *path, const KaeruVocab *v);  /* NULL: the library's own sources */
+LmData *data_must_open(const char *path, const KaeruVocab *v);  /* NULL: the corpus */
 /* The vocabulary in a checkpoint that has these settings; in its folder, if the checkpoint is of an earlier version. */
 KaeruVocab *vocab_of_checkpoint(const char *checkpoint, const NnSettings *s);
 void describe_vocab(const KaeruVocab *v, NnSettings *s);            /* sets the settings of the vocabulary */

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
-"""Writes corpus.c, the text of source files as a C string, which gpt train learns without --data.
+"""Writes corpus.c, a text as a C string, which gpt train learns without --data.
 
-    make_corpus.py CORPUS_C FILE...
-
-Long rows of spaces and dashes are shortened: a small model with a short context would mostly learn to continue them.
+    make_corpus.py CORPUS_C TEXT
 """
-import re
 import sys
 
 
@@ -22,17 +19,13 @@ def literal(line):
     return f'"{text}"'
 
 
-def shortened(line):
-    return re.sub(rb"-{5,}", b"----", re.sub(rb"(?<=\S) {3,}", b"  ", line))
-
-
-def main():
-    out, files = sys.argv[1], sys.argv[2:]
-    lines = [shortened(line) for name in files for line in open(name, "rb").readlines()]
+def main(out, text):
+    with open(text, "rb") as f:
+        lines = f.readlines()
     with open(out, "w", encoding="ascii", newline="\n") as f:
-        f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt_commands.h"\n\n')
+        f.write('/* Written by the build from examples/gpt/corpus.txt. */\n#include "gpt_commands.h"\n\n')
         f.write(f"const size_t corpus_size = {sum(map(len, lines))};\nconst char corpus[] =\n")
         f.write("\n".join(literal(line) for line in lines) + ";\n")
 
 
-main()
+main(*sys.argv[1:])

@@ -30,19 +30,23 @@ PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
 
 # ---- the engine --------------------------------------------------------------------------------------------------------
 
-# The library's own sources, except those of threads and files, in whose place are those of the folder wasm.
+# The library's own sources, with the pool of one thread. In the place of the files are those of the folder wasm.
 SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c", "autograd/ops/*.c", "autograd/debug/*.c",
-           "autograd/kernels/*.c", "nn/*.c", "nn/files/*.c", "nn/parallel/*.c", "models/*.c",
-           "examples/page/wasm/*.c", "examples/page/engine/*.c",
+           "autograd/fast/*.c", "autograd/memory/*.c", "autograd/more/*.c", "autograd/ops/more/*.c", "nn/*.c", "nn/files/*.c",
+           "nn/options/*.c",
+           "models/lora/*.c", "nn/more/*.c", "nn/parallel/*.c", "models/*.c", "models/files/*.c", "models/llama/*.c",
+           "models/seq2seq/*.c", "models/train/decoding.c",
+           "autograd/plain/threads.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",
            "examples/common/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
-REPLACED = ["autograd/kernels/threads.c", "nn/files/file.c"]
+REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/table.c", "nn/files/file.c"]
 
-INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
-            "autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd/kernels/simd", "autograd/system",
-            "autograd/ops", "autograd", "autograd/debug", "nn", "nn/files", "models", "models/text"]
-BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd"]
+INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
+            "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system", "autograd/ops", "autograd/ops/more",
+            "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel", "models", "models/files",
+            "models/llama", "models/lora", "models/text", "models/lm", "models/train"]
+BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.
 FLAGS = ["--target=wasm32-wasi", "-O2", "-std=c11", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",

@@ -55,7 +55,7 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
     }
 }
 
-static void write_maps(const TransformerTranslator *t, const Translation *r)
+static void write_maps(const Translator *t, const Translation *r)
 {
     char *path = example_path(ATTENTION_FILE);
     KaeruWriter *writer = example_create(path);
@@ -88,7 +88,7 @@ static void print_tokens(const char *label, const KaeruVocab *v, const Tensor *i
 }
 
 /* For each word of the translation, the source word with the largest attention, summed over all layers and heads. */
-static void print_alignment(const TransformerTranslator *t, const Translation *r)
+static void print_alignment(const Translator *t, const Translation *r)
 {
     int64_t n = tensor_numel(r->out), m = tensor_numel(r->src);
     double *sum = ag_scratch((size_t)(n * m), sizeof *sum);
@@ -119,7 +119,7 @@ static void print_alignment(const TransformerTranslator *t, const Translation *r
 
 /* ---- translating ------------------------------------------------------------------------------------------------- */
 
-static void check_length(const TransformerTranslator *t, int64_t size)
+static void check_length(const Translator *t, int64_t size)
 {
     int64_t positions = tensor_dim(nn_item(PositionalEncoding, t->model->src_embed, 1)->pe, 1);
     if (size > positions) {
@@ -129,7 +129,7 @@ static void check_length(const TransformerTranslator *t, int64_t size)
 }
 
 /* Translates, and then runs the model once over both sentences to keep the attention weights. */
-static Translation translate_sentence(const TransformerTranslator *t, KaeruLine sentence)
+static Translation translate_sentence(const Translator *t, KaeruLine sentence)
 {
     size_t size;
     int32_t *ids = kaeru_sentence_encode(t->src, sentence.text, sentence.size, &size);
@@ -156,7 +156,7 @@ static Translation translate_sentence(const TransformerTranslator *t, KaeruLine 
     return r;
 }
 
-void show_attention(const TransformerTranslator *t, KaeruLine sentence)
+void show_attention(const Translator *t, KaeruLine sentence)
 {
     AgScope scope = ag_begin(AG_NO_GRAD);
     nn_eval(t->model);

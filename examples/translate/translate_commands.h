@@ -3,7 +3,9 @@
 #define KAERU_EXAMPLES_TRANSLATE_COMMANDS_H
 
 #include "common/common.h"
-#include "kaeru/translation.h"
+#include "kaeru/text.h"
+#include "kaeru/training.h"
+#include "translator.h"
 
 /* ---- the commands: each reads its options from argv[1] on and returns the exit status ---------------------------- */
 
@@ -45,22 +47,22 @@ void vocabularies_describe(const Vocabularies *v, NnSettings *s);       /* sets 
 typedef struct { Transformer *model; Vocabularies vocabularies; bool lower_case; } TrainedModel;
 TrainedModel trained_model_of_checkpoint(const char *checkpoint);       /* NULL: MODEL_FILE in the output folder */
 void trained_model_close(TrainedModel *m);
-TransformerTranslator translator_of(Transformer *model, const Vocabularies *v);
+Translator translator_of(Transformer *model, const Vocabularies *v);
 
 /* ---- scores and attention ---------------------------------------------------------------------------------------- */
 
 /* Translates a corpus; returns the BLEU score and how many of the n translations that should not be empty are exactly right.
  * *out, unless NULL, gets the translations. */
 typedef struct { double bleu; int64_t exact, n; } Quality;
-Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
+Quality corpus_score(const Translator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
                      KaeruLines *out);
 /* Prints "greedy: BLEU ..." and "beam N: BLEU ...", by the functions above. Beam 1 is greedy and printed only once. */
-void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
+void print_scores(const Translator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
                   KaeruLines *out);
 /* Writes a text in which bytes that are not UTF-8 become U+FFFD: a model may write such bytes. */
 void put_bytes(FILE *file, const char *text, size_t n);
 /* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
 #define ATTENTION_FILE "translate_attention.csv"
-void show_attention(const TransformerTranslator *t, KaeruLine sentence);
+void show_attention(const Translator *t, KaeruLine sentence);
 
 #endif

@@ -228,7 +228,7 @@ void trained_model_close(TrainedModel *m)
     ag_free(m->model);
 }
 
-TransformerTranslator translator_of(Transformer *model, const Vocabularies *v)
+Translator translator_of(Transformer *model, const Vocabularies *v)
 {
-    return (TransformerTranslator){ model, v->src, v->tgt };
+    return (Translator){ model, v->src, v->tgt };
 }

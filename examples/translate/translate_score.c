@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bleu.h"
 #include "common/host.h"
 #include "translate_commands.h"
 
@@ -34,26 +35,29 @@ static void show_progress(void *arg, int64_t lines)
     progress_show(&w->progress, lines, "beam %" PRId64, w->beam);
 }
 
-Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
+Quality corpus_score(const Translator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
                      KaeruLines *out)
 {
     Watch watch = { progress_begin("translating", c->src.n), width };
-    KaeruTranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
+    TranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
     KaeruLines translations;
-    bool good = transformer_translate_lines(t, &c->src, &how, &translations);
+    bool good = translate_lines(t, &c->src, &how, &translations);
     progress_end(&watch.progress);
     if (!good) {
         example_fail("%s", ag_error());
     }
-    KaeruBleu bleu = { .lower_case = lower_case };
+    if (lower_case) {
+        kaeru_lines_lower(&translations);
+    }
+    Bleu bleu = { .length = 0 };
     Quality score = { 0, 0, 0 };
     for (int64_t i = 0; i < translations.n; i++) {
         KaeruLine a = translations.line[i], b = c->tgt.line[i];
-        kaeru_bleu_add(&bleu, a.text, a.size, b.text, b.size);
+        bleu_add(&bleu, a, b);
         score.n += b.size > 0;
         score.exact += b.size > 0 && a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
     }
-    score.bleu = kaeru_bleu_score(&bleu);
+    score.bleu = bleu_score(&bleu);
     if (out) {
         *out = translations;
     } else {
@@ -68,7 +72,7 @@ static void print_score(const char *method, Quality q)
         100 * (double)q.exact / (double)(q.n > 0 ? q.n : 1));
 }
 
-void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
+void print_scores(const Translator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
                   KaeruLines *out)
 {
     print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out));
@@ -94,7 +98,7 @@ int translate_score(int argc, char **argv)
     }
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
     Corpus corpus = corpus_must_open(src_path, tgt_path, m.lower_case);
-    TransformerTranslator t = translator_of(m.model, &m.vocabularies);
+    Translator t = translator_of(m.model, &m.vocabularies);
     print_scores(&t, &corpus, beam, length_penalty, m.lower_case, NULL);
     corpus_close(&corpus);
     trained_model_close(&m);
@@ -103,7 +107,7 @@ int translate_score(int argc, char **argv)
 
 /* ---- translations ------------------------------------------------------------------------------------------------ */
 
-static void warn_of_unknown_words(const TransformerTranslator *t, const char *name, KaeruLine line)
+static void warn_of_unknown_words(const Translator *t, const char *name, KaeruLine line)
 {
     char *words = kaeru_vocab_unknown(t->src, line.text, line.size);
     if (words) {
@@ -114,17 +118,17 @@ static void warn_of_unknown_words(const TransformerTranslator *t, const char *na
 
 /* Translates one line. If that fails, prints the error and an empty line, so that line i of the output is the translation of
  * line i of the input. */
-static void translate_line(const TransformerTranslator *t, const char *text, size_t size, int64_t number, bool lower_case)
+static void translate_line(const Translator *t, const char *text, size_t size, int64_t number, bool lower_case)
 {
     KaeruLines line, translation;
     char name[48];
     snprintf(name, sizeof name, "line %" PRId64, number);
-    KaeruTranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
+    TranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
     bool good = kaeru_lines_of_text(&line, "standard input", number, text, size);
     if (good && lower_case) {
         kaeru_lines_lower(&line);
     }
-    if (good && transformer_translate_lines(t, &line, &how, &translation)) {
+    if (good && translate_lines(t, &line, &how, &translation)) {
         warn_of_unknown_words(t, name, line.line[0]);
     } else {
         example_complain("%s", ag_error());
@@ -147,7 +151,7 @@ int translate_translate(int argc, char **argv)
         "Translates standard input, one sentence in each line, with a model of translate train. Words outside the\n"
         "vocabulary are listed on stderr; the model reads <unk> in their place.", options });
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
-    TransformerTranslator t = translator_of(m.model, &m.vocabularies);
+    Translator t = translator_of(m.model, &m.vocabularies);
     char *line = NULL;
     size_t capacity = 0;
     int64_t number = 0;
@@ -185,7 +189,7 @@ int translate_show(int argc, char **argv)
     if (m.lower_case) {
         kaeru_lines_lower(&line);
     }
-    TransformerTranslator t = translator_of(m.model, &m.vocabularies);
+    Translator t = translator_of(m.model, &m.vocabularies);
     warn_of_unknown_words(&t, "--sentence", line.line[0]);
     show_attention(&t, line.line[0]);
     kaeru_lines_close(&line);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sentence_pairs.h"
 #include "translate_commands.h"
 
 enum { POSITIONS = 512, SHOWN = 8 };
@@ -297,23 +298,23 @@ static void show_progress(void *arg, const KaeruTrainState *state, double loss, 
     progress_show(&w->progress, state->step - w->before, "loss %.3f", loss);
 }
 
-static KaeruSentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
+static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
 {
     const Vocabularies *v = &t->vocabularies;
-    KaeruSentencePairs *pairs = kaeru_sentence_pairs_new(&c->src, v->src, &c->tgt, v->tgt, most);
+    SentencePairs *pairs = sentence_pairs_new(&c->src, v->src, &c->tgt, v->tgt, most);
     if (!pairs) {
         example_fail("%s", ag_error());
     }
-    say("%" PRId64 " pairs of sentences %s", kaeru_sentence_pairs_count(pairs), what);
-    if (kaeru_sentence_pairs_left_out(pairs) > 0) {
-        say(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", kaeru_sentence_pairs_left_out(pairs), most);
+    say("%" PRId64 " pairs of sentences %s", sentence_pairs_count(pairs), what);
+    if (sentence_pairs_left_out(pairs) > 0) {
+        say(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", sentence_pairs_left_out(pairs), most);
     }
     putchar('\n');
     return pairs;
 }
 
 /* Draws the batches of an epoch. Those that were learned before the run was stopped are left out. */
-static void draw_batches(Training *t, KaeruSentencePairs *pairs)
+static void draw_batches(Training *t, SentencePairs *pairs)
 {
     AgRandom now = ag_random_state();
     if (t->batches > 0) {
@@ -321,11 +322,11 @@ static void draw_batches(Training *t, KaeruSentencePairs *pairs)
     } else {
         t->counter = (int64_t)now.counter;
     }
-    kaeru_sentence_pairs_shuffle(pairs, batch_tokens);
+    sentence_pairs_shuffle(pairs, batch_tokens);
     for (int64_t i = 0; i < t->batches; i++) {
         AgScope scope = ag_begin(AG_NO_GRAD);
         TransformerBatch batch;
-        if (!kaeru_sentence_pairs_next(pairs, &batch)) {
+        if (!sentence_pairs_next(pairs, &batch)) {
             example_fail("%s was stopped after %" PRId64 " batches of an epoch: these data have %" PRId64, t->run.last,
                          t->batches, i);
         }
@@ -350,7 +351,7 @@ static void check_held_out(const Training *t)
     }
 }
 
-static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePairs *valid, Csv *csv)
+static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid, Csv *csv)
 {
     KaeruTrainState *state = &t->state;
     KaeruEpochOptions training = { .criterion = { .padding_idx = KAERU_BLANK, .smoothing = smoothing },
@@ -359,17 +360,17 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
                               .parallel = t->parallel, .done = show_progress, .stop = example_stop() };
     KaeruEpochOptions evaluation = { .criterion = { .padding_idx = KAERU_BLANK, .smoothing = 0 },
                                     .parallel = t->parallel };
-    TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
+    Translator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
         snprintf(name, sizeof name, tr("epoch %" PRId64 " of %" PRId64), t->epoch + 1, epochs);
         draw_batches(t, pairs);
-        Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
+        Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
         double start = example_seconds();
         double lr = nn_schedule_noam(state->accum_step - t->batches / accumulate, sizes.d_model, factor, warmup);
         int64_t tokens = state->tokens;
-        double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, state);
+        double train_loss = transformer_run_epoch(t->model, sentence_pairs_next, pairs, &training, state);
         double speed = (double)(state->tokens - tokens) / (example_seconds() - start);
         progress_end(&watch.progress);
         if (state->stopped) {
@@ -378,8 +379,8 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
             return;
         }
         t->batches = 0;
-        kaeru_sentence_pairs_sort(valid, batch_tokens);
-        double valid_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, valid, &evaluation, state);
+        sentence_pairs_sort(valid, batch_tokens);
+        double valid_loss = transformer_run_epoch(t->model, sentence_pairs_next, valid, &evaluation, state);
         if (!isfinite(valid_loss)) {
             example_fail("%s: the held-out loss is %g; a smaller --factor may help", name, valid_loss);
         }
@@ -394,11 +395,11 @@ static void train_epochs(Training *t, KaeruSentencePairs *pairs, KaeruSentencePa
 
 static void train(Training *t)
 {
-    KaeruSentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
-    if (kaeru_sentence_pairs_count(pairs) < 2) {
+    SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
+    if (sentence_pairs_count(pairs) < 2) {
         example_fail("%s: too few sentences to learn from, expected 2 or more", train_src ? train_src : "the grammar");
     }
-    KaeruSentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
+    SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
     check_held_out(t);
     if (!t->run.resumed) {
         checkpoint_must_save(t->run.last, t->model, t->optimizer, t->run.settings);
@@ -468,7 +469,7 @@ static void write_translations(const KaeruLines *translations)
 static void finish(Training *t)
 {
     save_result(t);
-    TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
+    Translator translator = translator_of(t->model, &t->vocabularies);
     KaeruLines translations;
     print_scores(&translator, &t->valid, beam, length_penalty, lower_case, &translations);
     write_translations(&translations);

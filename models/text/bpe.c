@@ -23,7 +23,7 @@ static int32_t *rank_of(const Bpe *b, int32_t left, int32_t right)
 
 KaeruVocab *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    KaeruVocab *v = vocab_new(KAERU_BPE, tokens);
+    KaeruVocab *v = vocab_new(KAERU_BPE, &bpe_functions, tokens);
     Bpe *b = v->bpe = ag_alloc_in(v, 1, sizeof *b);
     *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1, .end = -1,
                   .unknown = -1, .rules = { .split = { BPE_GPT2 }, .n_split = 1 }, .n_vocab = tokens->n };
@@ -356,7 +356,7 @@ static void forget_long_words(Bpe *b)
     }
 }
 
-int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
+static int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
@@ -365,3 +365,28 @@ int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool specia
     *count = ids.n;
     return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the capacity */
 }
+
+/* ---- the functions of the kind ----------------------------------------------------------------------------------- */
+
+/* <|endoftext|> is the token behind a text if the file names none. */
+static int32_t bpe_special(const KaeruVocab *v, KaeruSpecial which)
+{
+    const Bpe *b = v->bpe;
+    if (which == KAERU_START) return b->begin;
+    if (which != KAERU_END) return -1;
+    return b->end >= 0 ? b->end : b->end_of_text;
+}
+
+/* An added token has its normal form. */
+static Word bpe_decoded(const KaeruVocab *v, int32_t id)
+{
+    const Word *normal = v->bpe->normal;
+    return normal && normal[id].text ? normal[id] : v->tokens->word[id];
+}
+
+static bool bpe_spaced(const KaeruVocab *v)
+{
+    return v->bpe->rules.spaced;
+}
+
+const VocabFunctions bpe_functions = { bpe_encode, bpe_special, bpe_decoded, bpe_spaced };

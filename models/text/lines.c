@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kaeru/translation.h"
+#include "kaeru/text.h"
 #include "unicode.h"
 #include "utf8.h"
 #include "vocab.h"

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters and what
-Python's rule for the final sigma asks for, what the normal forms ask for, and the word characters of `tokenizers`.
+"""Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters, what the
+normal forms ask for, and the word characters of `tokenizers`.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
-Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which
-BLEU's reference implementation asks. The normal forms are those of `tokenizers`, which is asked what it knows: its tables for
-this are those of an older Unicode. It is also asked for the small letters that are newer than Python's, and for the word
-characters.
+Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself. The
+normal forms are those of `tokenizers`, which is asked what it knows: its tables for this are those of an older Unicode.
+It is also asked for the small letters that are newer than Python's, and for the word characters.
 """
 import itertools
 import re
@@ -85,11 +84,6 @@ def write_lower_runs(name, small_of):
 def write_lower(lower):
     print(f"enum {{ LOWER_END = 0x{write_lower_runs('lower_runs', str.lower):X} }};")
     write_lower_runs("newer_lower_runs", lambda c: c if 0xD800 <= ord(c) < 0xE000 or lower(c) == c.lower() else lower(c))
-    # What str.lower() makes of a capital sigma after a character tells what the rule sees in this character.
-    cased = [(chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
-    cased_or_ignored = [("a" + chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
-    write_runs("cased", cased)
-    write_runs("case_ignorable", [both and not one for both, one in zip(cased_or_ignored, cased)])
 
 
 def write_runs(name, in_set):

@@ -180,27 +180,6 @@ char *unicode_lower_each(const char *text, size_t n, size_t *size)
     return out;
 }
 
-/* Whether the capital sigma at i ends a word: a cased letter is before it and none after it. Characters without a case of
- * their own, such as accents and apostrophes, are skipped. */
-static bool is_final(const uint32_t *code, size_t n, size_t i)
-{
-    size_t before = i, after = i + 1;
-    while (before > 0 && IN_SET(unicode_case_ignorable, code[before - 1])) before--;
-    while (after < n && IN_SET(unicode_case_ignorable, code[after])) after++;
-    return before > 0 && IN_SET(unicode_cased, code[before - 1]) && !(after < n && IN_SET(unicode_cased, code[after]));
-}
-
-size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool dotted_i = code[i] == 0x130, final_sigma = code[i] == 0x3a3 && is_final(code, n, i);
-        out[size++] = dotted_i ? 'i' : final_sigma ? 0x3c2 : unicode_lower(code[i]);
-        if (dotted_i) out[size++] = 0x307;
-    }
-    return size;
-}
-
 /* ---- the normal forms -------------------------------------------------------------------------------------------- */
 
 /* In the normal form C, a letter and its accents are one character where there is one (Unicode Standard Annex 15): characters

@@ -19,9 +19,6 @@ bool unicode_is_word(uint32_t code);
 /* The lower-case letter of an upper-case one; any other code point unchanged, and U+0130, whose lower case is two code
  * points. */
 uint32_t unicode_lower(uint32_t code);
-/* Python's str.lower() of n code points, which also knows the final sigma and U+0130. Writes at most 2 n code points to `out`
- * and returns their number. */
-size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out);
 /* The lower case of n bytes, each character by itself, as `tokenizers` has it: it knows newer letters than Python, and U+0130,
  * but not the final sigma. In *size its size; free it with ag_free. Bytes that are not UTF-8 are kept. */
 char *unicode_lower_each(const char *text, size_t n, size_t *size);

@@ -1,14 +1,14 @@
 /* vocab.c: what all kinds of vocabularies have in common: tokens and their ids, text to ids and back, sentences. */
-#include "bpe_parts.h"
+#include "vocab.h"
 
 #include <string.h>
 
 const char *const special_tokens[N_SPECIAL] = { "<s>", "</s>", "<blank>", "<unk>" };
 
-KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens)
+KaeruVocab *vocab_new(KaeruVocabKind kind, const VocabFunctions *f, WordTable *tokens)
 {
     KaeruVocab *v = ag_object_new(sizeof *v);
-    *v = (KaeruVocab){ .kind = kind, .tokens = tokens };
+    *v = (KaeruVocab){ .kind = kind, .f = f, .tokens = tokens };
     ag_set_owner(tokens, v);
     return v;
 }
@@ -58,10 +58,7 @@ int32_t kaeru_vocab_special(const KaeruVocab *v, KaeruSpecial which)
 {
     ag_check_object(__func__, "v", v);
     if ((unsigned)which >= N_SPECIAL) ag_usage_error(__func__, "%d is not a KaeruSpecial", (int)which);
-    if (has_special_tokens(v)) return (int32_t)which;
-    if (!v->bpe) return -1;
-    return which == KAERU_START ? v->bpe->begin : which != KAERU_END ? -1
-           : v->bpe->end >= 0 ? v->bpe->end : v->bpe->end_of_text;
+    return has_special_tokens(v) ? (int32_t)which : v->f->special(v, which);
 }
 
 int32_t kaeru_vocab_find(const KaeruVocab *v, const char *token, size_t n)
@@ -101,23 +98,22 @@ int32_t *kaeru_vocab_encode(const KaeruVocab *v, const char *text, size_t n, Kae
     check_text(__func__, "text", text, n);
     ag_check_pointer(__func__, "count", count);
     if (how != KAERU_AS_TEXT && how != KAERU_WITH_SPECIAL) ag_usage_error(__func__, "%d is not a KaeruEncoding", (int)how);
-    int32_t *ids = v->bpe ? bpe_encode(v, text, n, how == KAERU_WITH_SPECIAL, count) : units_encode(v, text, n, count);
+    int32_t *ids = v->f->encode(v, text, n, how == KAERU_WITH_SPECIAL, count);
     for (size_t i = 0; first_id(v) > 0 && i < *count; i++) ids[i] += first_id(v);
     return ids;
 }
 
-/* The same in a decoded text, in which an added token has its normal form. */
+/* The same in a decoded text. */
 static Word decoded_token(const KaeruVocab *v, int32_t id)
 {
-    Word token = token_of(v, id);
-    const Word *normal = token.text && v->bpe && id >= first_id(v) ? v->bpe->normal : NULL;
-    return normal && normal[id - first_id(v)].text ? normal[id - first_id(v)] : token;
+    int32_t first = first_id(v);
+    return id >= first && id < size_of(v) ? v->f->decoded(v, id - first) : token_of(v, id);
 }
 
 /* Whether this token has a space before it, unless it is the first one. */
 static bool follows_space(const KaeruVocab *v, int32_t id)
 {
-    return v->kind == KAERU_WORDS || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN) || (v->bpe && v->bpe->rules.spaced);
+    return v->f->is_spaced(v) || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN);
 }
 
 char *kaeru_vocab_decode(const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)

@@ -12,19 +12,31 @@ void check_text(const char *what, const char *name, const char *text, size_t n);
 enum { TEXT_PLACE = 80 };
 const char *text_place(int64_t first, const char *text, size_t byte, char out[TEXT_PLACE]);
 
-/* kaeru_vocab_encode for characters and words, and for byte pairs; `text` is the whole text. special: KAERU_WITH_SPECIAL. */
-int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count);
+/* What differs between vocabularies of units (vocab_units.c) and of byte pairs (bpe.c). Ids are those of v->tokens. */
+typedef struct {
+    /* kaeru_vocab_encode; `text` is the whole text. special: KAERU_WITH_SPECIAL. */
+    int32_t *(*encode)(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
+    /* kaeru_vocab_special, if the vocabulary does not have all four of them. */
+    int32_t (*special)(const KaeruVocab *v, KaeruSpecial which);
+    /* Returns a token as a decoded text has it. */
+    Word (*decoded)(const KaeruVocab *v, int32_t id);
+    /* Tells whether a space is between two tokens of a decoded text. */
+    bool (*is_spaced)(const KaeruVocab *v);
+} VocabFunctions;
+extern const VocabFunctions units_functions;
+extern const VocabFunctions bpe_functions;
+
 /* Whether a vocabulary of characters lacks one of a text: the first of these, in *unit. */
 bool units_lack(const KaeruVocab *v, const char *text, size_t n, Word *unit);
-int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
 
 struct KaeruVocab {
     KaeruVocabKind kind;
+    const VocabFunctions *f;
     const WordTable *tokens;                /* by id; in KAERU_SENTENCE_BPE, without the special tokens before them */
     struct Bpe *bpe;                        /* the rules of byte pairs; NULL: another kind */
 };
 /* A vocabulary that becomes the owner of the tokens. */
-KaeruVocab *vocab_new(KaeruVocabKind kind, WordTable *tokens);
+KaeruVocab *vocab_new(KaeruVocabKind kind, const VocabFunctions *f, WordTable *tokens);
 
 enum { N_SPECIAL = KAERU_UNKNOWN + 1 };
 extern const char *const special_tokens[N_SPECIAL];                     /* by id */

@@ -47,7 +47,7 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
     if (!token || !(kind == KAERU_CHARS ? are_characters : begin_with_special)(vocab.name, token, n)) return NULL;
     WordTable *tokens = word_table_new(work);
     for (int32_t i = 0; i < n; i++) word_table_add(tokens, token[i].text, token[i].size);
-    return vocab_new(kind, tokens);
+    return vocab_new(kind, &units_functions, tokens);
 }
 
 static void check_kind(const char *what, KaeruVocabKind kind)

@@ -57,7 +57,7 @@ static KaeruVocab *learn(KaeruVocabKind kind, const char *text, size_t n, int64_
     qsort(found->word, (size_t)found->n, sizeof *found->word, kind == KAERU_CHARS ? compare_words : compare_counts);
     for (int32_t i = 0; i < found->n && found->word[i].count >= min_count; i++)
         word_table_add(tokens, found->word[i].text, found->word[i].size);
-    KaeruVocab *v = vocab_new(kind, tokens);
+    KaeruVocab *v = vocab_new(kind, &units_functions, tokens);
     ag_free(work);
     return v;
 }
@@ -110,8 +110,9 @@ bool kaeru_vocab_check(const KaeruVocab *v, const char *name, const char *text, 
     return !units_lack(v, text, n, &unit) || unknown_character(name, text, n, unit);
 }
 
-int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *count)
+static int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count)
 {
+    (void)special;
     const KaeruVocabKind kind = v->kind;
     Word unit;
     size_t k = 0;
@@ -129,6 +130,25 @@ int32_t *units_encode(const KaeruVocab *v, const char *text, size_t n, size_t *c
     *count = k;
     return k == n ? ids : ag_resize(ids, k, k, sizeof *ids);        /* without the rest of the memory */
 }
+
+static int32_t units_special(const KaeruVocab *v, KaeruSpecial which)
+{
+    (void)v;
+    (void)which;
+    return -1;
+}
+
+static Word units_decoded(const KaeruVocab *v, int32_t id)
+{
+    return v->tokens->word[id];
+}
+
+static bool units_spaced(const KaeruVocab *v)
+{
+    return v->kind == KAERU_WORDS;
+}
+
+const VocabFunctions units_functions = { units_encode, units_special, units_decoded, units_spaced };
 
 char *kaeru_vocab_unknown(const KaeruVocab *v, const char *text, size_t n)
 {

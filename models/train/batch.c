@@ -1,15 +1,8 @@
 /* batch.c: a batch of sentence pairs with its masks. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
-#include "train.h"
-
-int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
-{
-    const int32_t *id = tensor_int_data(ids);
-    int64_t n = 0;
-    for (int64_t i = 0; i < tensor_numel(ids); i++) n += id[i] != pad;
-    return n;
-}
+#include "kaeru/training.h"
+#include "losses.h"
 
 TransformerBatch transformer_batch_new(Tensor *src, Tensor *tgt, int32_t pad)
 {
@@ -24,6 +17,6 @@ TransformerBatch transformer_batch_new(Tensor *src, Tensor *tgt, int32_t pad)
     batch.tgt = ag_slice(tgt, 1, 0, length - 1);
     batch.tgt_y = ag_slice(tgt, 1, 1, length);
     batch.tgt_mask = nn_causal_padding_mask(batch.tgt, pad);
-    batch.ntokens = batch_count_tokens(batch.tgt_y, pad);
+    batch.ntokens = losses_count(batch.tgt_y, pad);
     return batch;
 }

@@ -1,9 +1,11 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation. */
 #include "kaeru/autograd.h"
 #include "arguments.h"
+#include "kaeru/schedule.h"
 #include "left.h"
-#include "optim.h"
-#include "train.h"
+#include "kaeru/training.h"
+#include "losses.h"
+#include "optimizer.h"
 
 /* The sums are over the batches of the epoch so far. */
 typedef struct {
@@ -103,7 +105,7 @@ static void learn_shard(const Epoch *e, const TransformerBatch *batches, int n)
     if (from == to) return;                     /* a gradient of zeros would take time and change nothing */
     AgScope scope = ag_begin(AG_RECORD);
     TransformerBatch part = batch_rows(batch, from, to);
-    nn_parallel_count(e->parallel, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));
+    nn_parallel_count(e->parallel, (double)losses_count(part.tgt_y, e->options->criterion.padding_idx));
     loss_compute(e, &part);
     ag_end(scope);
 }
@@ -163,7 +165,7 @@ double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source,
         const Module *root = &m->module;    /* the optimizer may train more than this model, or a part of it */
         while (root->parent) root = root->parent;
         nn_optimizer_check(__func__, o->optimizer, root);
-        if (o->parallel && o->optimizer->parallel != o->parallel)
+        if (o->parallel && o->optimizer->sharing != (Sharing *)o->parallel)
             ag_usage_error(__func__, "options: parallel was made of another optimizer than `optimizer`, expected one for "
                            "both");
         if (!(o->factor > 0)) ag_usage_error(__func__, "factor is %g, expected above 0", o->factor);

@@ -15,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/checkpoint.h"
+#include "kaeru/tensor.h"
 #include "left.h"
-#include "number.h"
-#include "optim.h"
+#include "numbers.h"
+#include "optimizer.h"
+#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 
@@ -42,23 +44,23 @@ static bool starts_with(const char *text, const char *prefix)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* State tensor `k` of parameter `i`, of which each process has a part: the parts are collected when it is written. */
-typedef struct { NnParallel *parallel; int i, k; } SharedState;
+/* State tensor `k` of parameter `i`, of which there is a part here: the parts are collected when it is written. */
+typedef struct { Sharing *sharing; int i, k; } SharedState;
 
 static const void *collect_state(void *arg)
 {
     SharedState *s = arg;
-    const void *values = s->parallel ? parallel_state(s->parallel, s->i, s->k) : NULL;
-    s->parallel = NULL;
+    const void *values = s->sharing ? s->sharing->collect(s->sharing, s->i, s->k) : NULL;
+    s->sharing = NULL;
     return values;
 }
 
 static StEntry state_entry(void *owner, const Optimizer *o, int i, int k)
 {
     const char *name = state_name(owner, o, i, k);
-    if (!o->parallel) return st_entry(name, o->state[i].tensor[k]);
+    if (!o->sharing) return st_entry(name, o->state[i].tensor[k]);
     SharedState *s = ag_alloc_in(owner, 1, sizeof *s);
-    *s = (SharedState){ o->parallel, i, k };
+    *s = (SharedState){ o->sharing, i, k };
     return (StEntry){ .name = name, .shape = tensor_shape(o->parameters->item[i].tensor), .dtype = AG_REAL,
                       .values_of = collect_state, .arg = s };
 }
@@ -88,7 +90,7 @@ static void check_file(const char *what, const char *path, const void *module, O
     check_fields(what, module);
     if (!o) return;
     nn_optimizer_check(what, o, module);
-    check_undivided(what, o);
+    check_whole(what, o);
     optimizer_make_state(o);
 }
 
@@ -138,12 +140,12 @@ static bool save(const char *what, const char *path, void *module, Saving how, O
         nn_settings_set(metadata, "random.seed", "%" PRIu64, ag_random_state().seed);
         nn_settings_set(metadata, "random.counter", "%" PRIu64, ag_random_state().counter);
     }
-    if (done && (!o || !o->parallel || nn_parallel_is_first(o->parallel)))
+    if (done && (!o || !o->sharing || o->sharing->is_writer))
         done = st_write_described(path, entry, n, metadata, how.config);
-    /* all processes send their parts of the state, also if the first one cannot write it */
+    /* the parts of the state are collected also if the file cannot be written */
     for (size_t i = 0; i < n; i++)
         if (entry[i].values_of) entry[i].values_of(entry[i].arg);
-    if (o && o->parallel) done = nn_parallel_check(o->parallel, done);
+    if (o && o->sharing) done = o->sharing->all_good(o->sharing, done);
     ag_free(p);
     return done;
 }
@@ -300,7 +302,7 @@ static void plan_optimizer(Loading *l, const Optimizer *o)
 }
 
 /* Appends "; TITLE: A, B, C and 5 more" to the message. */
-static void append(char *message, size_t size, const char *title, const char *const *item, int n, bool quote)
+static void append_names(char *message, size_t size, const char *title, const char *const *item, int n, bool quote)
 {
     enum { LISTED = 3 };
     size_t length = strlen(message);
@@ -328,9 +330,9 @@ static bool check_plan(Loading *l, bool with_optimizer)
         if (!l->used[i] && !ignored) r->unexpected[r->n_unexpected++] = ag_strndup_in(r, name, strlen(name));
     }
     char message[900] = "";
-    if (!l->options.allow_missing) append(message, sizeof message, "missing", r->missing, r->n_missing, true);
-    if (!l->options.allow_unexpected) append(message, sizeof message, "unexpected", r->unexpected, r->n_unexpected, true);
-    append(message, sizeof message, "wrong shape", l->wrong, l->n_wrong, false);
+    if (!l->options.allow_missing) append_names(message, sizeof message, "missing", r->missing, r->n_missing, true);
+    if (!l->options.allow_unexpected) append_names(message, sizeof message, "unexpected", r->unexpected, r->n_unexpected, true);
+    append_names(message, sizeof message, "wrong shape", l->wrong, l->n_wrong, false);
     return !*message || ag_set_error("%s: %s", l->file->file->name, message);
 }
 
@@ -432,7 +434,7 @@ static bool read_values(Loading *l)
 
 #define MOST_STEPS UINT64_C(1000000000000000)           /* far below the largest int64_t */
 /* Reads a whole number of 0 to `most` from the metadata. */
-static bool read_number(const NnTensorFile *f, const char *key, uint64_t most, uint64_t *value)
+static bool read_count(const NnTensorFile *f, const char *key, uint64_t most, uint64_t *value)
 {
     const char *text = tensor_file_metadata(f, key);
     if (!text) return ag_set_error("%s: is not a checkpoint of a run: it has no %s", f->file->name, QUOTED(key));
@@ -449,20 +451,20 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
     if (!kind) return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", path, expected);
     if (strcmp(kind, expected) != 0)
         return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", path, QUOTED(kind), expected);
-    if (!read_number(l->file, "step", MOST_STEPS, &l->step)) return false;
+    if (!read_count(l->file, "step", MOST_STEPS, &l->step)) return false;
     l->state_steps = ag_alloc_in(l->file, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
         const char *key = text_printf(l->file, STEP "%s", o->parameters->item[i].name);
         l->state_steps[i] = l->step;
-        if (tensor_file_metadata(l->file, key) && !read_number(l->file, key, MOST_STEPS, &l->state_steps[i])) return false;
+        if (tensor_file_metadata(l->file, key) && !read_count(l->file, key, MOST_STEPS, &l->state_steps[i])) return false;
     }
     return true;
 }
 
 static bool read_run(Loading *l, const Optimizer *o)
 {
-    return read_number(l->file, "random.seed", UINT64_MAX, &l->random.seed) &&
-           read_number(l->file, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
+    return read_count(l->file, "random.seed", UINT64_MAX, &l->random.seed) &&
+           read_count(l->file, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
 }
 
 /* ---- loading: applying the plan, which cannot fail --------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "number.h"
+#include "numbers.h"
 #include "system.h"
 
 enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "number.h"
+#include "numbers.h"
 #include "utf8.h"
 
 enum { MAX_DEPTH = 128 };

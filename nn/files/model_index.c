@@ -2,7 +2,7 @@
  * are in its folder. It must name each tensor of these files: some readers of this layout skip the others, some read them. */
 #include <string.h>
 
-#include "number.h"
+#include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "number.h"
+#include "numbers.h"
+#include "settings.h"
 #include "stored.h"
 #include "utf8.h"
 

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "json.h"
 #include "kaeru/module.h"
+#include "kaeru/settings.h"
 #include "kaeru/tensor_files.h"
 
 /* ---- the types of numbers in files ------------------------------------------------------------------------------- */
@@ -98,17 +99,6 @@ uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n);
 typedef struct { uint64_t lane[8], total; size_t n; char piece[64]; } StHash;
 void st_hash_add(StHash *h, const void *bytes, size_t n);
 uint64_t st_hash_end(StHash *h);
-
-typedef struct { char *key, *value; } Setting;
-
-struct NnSettings {
-    Setting *item;
-    int n;
-    size_t capacity;
-};
-/* Sets a setting to a text that `s` owns. Only the first n can have the key: with the number before a file, whose keys differ,
- * many settings are added in a time that is not the square of their number. */
-void settings_set(NnSettings *s, int n, const char *key, char *value);
 
 /* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL, AG_PACKED as BF16. If there is a
  * values_of, the values are what it returns when they are to be written; they must be valid until its next call. */

@@ -1,7 +1,7 @@
 /* tensor_files.c: opens files of tensors of any format; the public functions for them. */
 #include <string.h>
 
-#include "slots.h"
+#include "walk.h"
 #include "stored.h"
 #include "utf8.h"
 

@@ -1,6 +1,7 @@
 /* buffers.c: buffers that a forward pass changes, such as BatchNorm's statistics. Each shard begins with those of before the
  * step. After it, all processes have those of the first shard. So nothing depends on the number of processes. */
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "parallel_parts.h"
 
 void list_buffers(NnParallel *p)

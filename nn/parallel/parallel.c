@@ -12,7 +12,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/gradients.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
+#include "kaeru/watch.h"
 #include "kaeru/version.h"
 #include "parallel_parts.h"
 
@@ -264,8 +267,9 @@ double nn_parallel_step(NnParallel *p)
     return mean;
 }
 
-const ag_real *parallel_state(NnParallel *p, int index, int k)
+static const ag_real *collect_state(Sharing *sharing, int index, int k)
 {
+    NnParallel *p = (NnParallel *)sharing;
     const Parameter *parameter = p->parameter;
     while (parameter->index != index) parameter++;
     Tensor *state = p->optimizer->state[index].tensor[k];
@@ -335,6 +339,11 @@ bool nn_parallel_check(NnParallel *p, bool good)
     if (rank < p->size && rank != p->rank) ag_set_error("process %d: %s", rank, all + rank * TEXT);
     ag_free(all);
     return rank == p->size;
+}
+
+static bool all_good(Sharing *sharing, bool good)
+{
+    return nn_parallel_check((NnParallel *)sharing, good);
 }
 
 static uint64_t hash(uint64_t h, const void *bytes, size_t n)
@@ -431,6 +440,16 @@ static uint64_t hash_of_weights(const NnParallel *p, bool of_values)
     return h;
 }
 
+/* Returns a hash of the kind, the options and the groups. */
+static uint64_t hash_of_optimizer(const Optimizer *o)
+{
+    uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
+    h = hash(hash(h, o->options, o->options_size), &o->lr, sizeof o->lr);
+    h = hash(h, o->group, (size_t)o->n_groups * sizeof *o->group);
+    for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
+    return h;
+}
+
 static bool same_everywhere(NnParallel *p)
 {
     NnProcesses *all = p->processes;
@@ -442,7 +461,7 @@ static bool same_everywhere(NnParallel *p)
            nn_processes_agree(all, "the precision", "%d", (int)ag_precision_now()) &&
            agree(p, "the names and shapes of the parameters", hash_of_weights(p, false)) &&
            agree(p, "the weights", hash_of_weights(p, true)) &&
-           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash)));
+           agree(p, "the options of the optimizer", hash_of_optimizer(p->optimizer)));
 }
 
 static void parallel_destroy(void *object)
@@ -452,25 +471,36 @@ static void parallel_destroy(void *object)
     while (*at != p) at = &(*at)->older;
     *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
-    p->optimizer->parallel = NULL;
+    p->optimizer->sharing = NULL;
+    p->optimizer->refusal = NULL;
+    if (p->is_divided)
+        p->optimizer->refusal = "the state of this optimizer was divided among processes, by nn_parallel_new";
 }
 
 NnParallel *nn_parallel_new_with(Optimizer *optimizer, NnParallelOptions options, NnProcesses *processes)
 {
     AG_LAYER;
     check_optimizer(__func__, optimizer);
-    check_undivided(__func__, optimizer);
-    if (optimizer->parallel) ag_usage_error(__func__, "this optimizer is shared already");
+    check_whole(__func__, optimizer);
+    if (optimizer->sharing) ag_usage_error(__func__, "this optimizer is shared already");
     const NnProcesses *q = processes;
     if (q && (q->rank < 0 || q->rank >= q->size || !q->send || !q->receive || !q->progress || !q->peer || !q->fail || !q->end))
         ag_usage_error(__func__, "process %d of %d: expected 0 to size - 1, and all six functions", q->rank, q->size);
-    int size = q ? q->size : 1;
+    int size = q ? q->size : 1, rank = q ? q->rank : 0;
     if (options.shards < 1) ag_usage_error(__func__, "%" PRId64 " shards, expected 1 or more", options.shards);
     if (!(options.clip >= 0)) ag_usage_error(__func__, "clip is %g, expected 0 or more", options.clip);
     NnParallel *p = ag_object_new(sizeof *p);
     ag_on_free(p, parallel_destroy);
-    *p = (NnParallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
-                     .rank = processes ? processes->rank : 0, .older = newest, .number = newest ? newest->number + 1 : 0 };
+    *p = (NnParallel){
+        .sharing = { collect_state, rank == 0, all_good },
+        .options = options,
+        .optimizer = optimizer,
+        .processes = processes,
+        .size = size,
+        .rank = rank,
+        .older = newest,
+        .number = newest ? newest->number + 1 : 0,
+    };
     newest = p;
     if (size > options.shards)
         parallel_fail(p, "%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);

@@ -7,7 +7,7 @@
 #define KAERU_PARALLEL_PARTS_H
 
 #include "kaeru/parallel.h"
-#include "optim.h"
+#include "optimizer.h"
 
 enum {
     CHUNK = 1 << 14,            /* items */
@@ -42,6 +42,7 @@ enum { STOP = 1, MEANS = 2, SUMS = 4 };
 typedef struct { double loss, count; } Result;
 
 struct NnParallel {
+    Sharing sharing;            /* what the optimizer gets; the first member */
     NnParallelOptions options;
     Optimizer *optimizer;       /* NULL in nn_processes_agree */
     NnProcesses *processes;     /* NULL: this one alone */
@@ -50,6 +51,7 @@ struct NnParallel {
     int64_t shard;              /* the current one; first - 1: none yet in this step; end: all are done */
     int sums;                   /* partial sums of each parameter that were complete before the current shard */
     bool has_loss, has_count, stopped;
+    bool is_divided;            /* the optimizer has a part of its state only */
     AgRandom common;            /* the state of the random generator outside of shards */
     NnParallel *older;          /* the next in the list of this thread; NULL: none */
     uint64_t number;            /* unlike that of all others in this list */
@@ -69,7 +71,7 @@ struct NnParallel {
     int64_t n_chunks;           /* of all pieces */
     int *queue, queued, summed; /* own pieces: begun to be received, and added up */
     int sending;                /* messages on the way */
-    ag_real *whole;             /* of parallel_state */
+    ag_real *whole;             /* of collect_state */
     int *first_sum;             /* the number of sums that the processes before this rank send; [size]: all processes */
     int foreign;                /* the number of sums that all other processes send */
     ag_real *buffer;            /* for the values of others: */

@@ -1,7 +1,8 @@
 /* pieces.c: the parameters in pieces, each with an owner process; the sums of gradients, and their way to the owners. */
 #include <string.h>
 
-#include "kaeru/graph.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "parallel_parts.h"
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -22,6 +23,23 @@ static int part_items(const NnParallel *p, int i, int k, int64_t *first, int64_t
     return (k + i) % p->size;
 }
 
+/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
+ * dimension unless they are all. */
+static void keep_part(Optimizer *o, int i, int64_t first, int64_t count)
+{
+    ParameterState *s = &o->state[i];
+    s->first = first;
+    s->count = count;
+    s->is_part = count != tensor_numel(o->parameters->item[i].tensor);
+    for (int k = 0; k < s->n && s->tensor[k] && s->is_part; k++) {
+        Tensor *part = tensor_new_owned(SHAPE(count), AG_REAL);
+        ag_set_owner(part, o);
+        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(ag_real));
+        ag_free(s->tensor[k]);
+        s->tensor[k] = part;
+    }
+}
+
 /* Cuts the parameters, each in the order of its items, and the optimizer's state to the items of this process. */
 static void cut_pieces(NnParallel *p, int64_t largest)
 {
@@ -33,7 +51,7 @@ static void cut_pieces(NnParallel *p, int64_t largest)
         for (int k = 0; k < p->size; k++) {
             int64_t first, count;
             int owner = part_items(p, i, k, &first, &count);
-            if (owner == p->rank) optimizer_keep_part(p->optimizer, p->parameter[i].index, first, count);
+            if (owner == p->rank) keep_part(p->optimizer, p->parameter[i].index, first, count);
             for (int64_t at = 0; at < count; at += largest)
                 p->piece[p->n_pieces++] = (Piece){ i, owner, first + at, least(largest, count - at), 0, 0 };
         }
@@ -51,6 +69,7 @@ void divide(NnParallel *p)
     int64_t largest = p->foreign ? least(MESSAGE, MOST_RECEIVED / AT_ONCE / p->foreign) / CHUNK * CHUNK : MESSAGE;
     if (largest < CHUNK) largest = CHUNK;
     cut_pieces(p, largest);
+    for (int i = 0; i < p->n; i++) p->is_divided = p->is_divided || p->optimizer->state[p->parameter[i].index].is_part;
     p->queue = ag_alloc_in(p, (size_t)p->n_pieces, sizeof *p->queue);
     int64_t received = 0;
     for (int i = 0; i < p->n_pieces; i++) {
@@ -60,7 +79,8 @@ void divide(NnParallel *p)
     }
     p->buffer_size = least(received, largest * p->foreign > MOST_RECEIVED ? largest * p->foreign : MOST_RECEIVED);
     p->buffer = ag_alloc_in(p, (size_t)p->buffer_size, sizeof *p->buffer);
-    p->optimizer->parallel = p;
+    p->optimizer->sharing = &p->sharing;
+    p->optimizer->refusal = "this optimizer is shared: expected nn_parallel_step";
     ag_memory_trim();                                   /* the state of other processes' items, if it existed */
 }
 

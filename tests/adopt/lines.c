@@ -130,7 +130,7 @@ static void lists(Linear *l)
 {
     RUN(nn_settings_set(NULL, "key", "%d", 1));
     check_line(LINE(__LINE__ - 1), "nn_settings_set");
-    RUN(nn_child(l, lora_A, l));
+    RUN(nn_child(l, adapter, &l->module));
     check_line(LINE(__LINE__ - 1), "nn_child");
     RUN(ag_usage_error("program", "%s", "its own error"));
     check_line(LINE(__LINE__ - 1), "ag_usage_error");

@@ -15,7 +15,7 @@
 
 #include "../runs.h"
 #include "bench.h"
-#include "dispatch.h"
+#include "kernel_table.h"
 #include "kaeru/autograd.h"
 #include "common/sha256.h"
 

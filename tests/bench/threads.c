@@ -27,8 +27,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "blocks.h"
-#include "dispatch.h"
+#include "attention_blocks.h"
+#include "kernel_table.h"
 #include "kaeru/autograd.h"
 #include "moved.h"
 

@@ -436,20 +436,6 @@ static void epoch(KaeruNextBatch *next, KaeruBatchDone *done)
 static void epoch_next(void) { epoch(next_batch, NULL); }
 static void epoch_done(void) { epoch(one_batch, batch_done); }
 
-static void lines_done(void *arg, int64_t lines)
-{
-    (void)arg;
-    (void)lines;
-    inside();
-}
-
-static void translate(void)
-{
-    KaeruTranslateOptions how = { .beam = 1, .done = lines_done };
-    if (!transformer_translate_lines(&f.translator, &f.lines, &how, &f.other_lines))
-        ag_usage_error("translate", "%s", ag_error());
-}
-
 const Callback callbacks[] = {
 #define CALLBACK(name) { #name, name }
     CALLBACK(custom_forward), CALLBACK(custom_backward), CALLBACK(custom_backward_of_result), CALLBACK(custom_backward_of_grad),
@@ -460,6 +446,6 @@ const Callback callbacks[] = {
     CALLBACK(load_progress), CALLBACK(load_ignored), CALLBACK(load_in_place), CALLBACK(llama_more_bytes),
     CALLBACK(llama_progress), CALLBACK(fields_check), CALLBACK(processes_send), CALLBACK(processes_progress),
     CALLBACK(processes_end), CALLBACK(train_started), CALLBACK(train_stepped), CALLBACK(train_evaluated), CALLBACK(generate),
-    CALLBACK(epoch_next), CALLBACK(epoch_done), CALLBACK(translate),
+    CALLBACK(epoch_next), CALLBACK(epoch_done),
     { NULL, NULL }
 };

@@ -52,17 +52,14 @@ typedef struct {
     NnTensorFile *file;
     KaeruVocab *chars, *words;
     LmData *data;
-    KaeruSentencePairs *pairs;
     void *block, *freed;            /* memory; an object that was freed */
     /* Structs. */
     RecurrentState state, kept_state;
     TransformerBatch batch;
-    TransformerTranslator translator;
     KaeruTrainState progress;
     KaeruLines lines, other_lines;
     KaeruText opened;
     KaeruTextStream stream;
-    KaeruBleu bleu;
     LmTraining training;
     GPTOptions gpt_options;
     AgAdam how_adam;

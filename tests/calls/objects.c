@@ -247,13 +247,11 @@ static void make_objects(void)
     f.freed = ag_object_new(4096);
     ag_free(f.freed);
     if (!kaeru_lines_of_text(&f.lines, "text", 1, text, strlen(text)) || !f.file || !f.data) abort();
-    f.pairs = kaeru_sentence_pairs_new(&f.lines, f.words, &f.lines, f.words, 10);
 }
 
 static void make_structs(void)
 {
     f.batch = transformer_batch_new(f.ids, f.ids, 0);
-    f.translator = (TransformerTranslator){ f.transformer, f.words, f.words };
     f.training = (LmTraining){ .model = f.gpt, .data = f.data, .settings = nn_settings_new() };
     f.gpt_options = f.gpt->options;
     f.how_adam = nn_adam_options(0.1);

@@ -20,7 +20,7 @@ static void use(Net *n)
     ag_end(s);
     CHECK(nn_count(n) > 0);
     nn_lora_merge(n);
-    CHECK(nn_count(n) == 0 && !n->q->lora_A && !n->v->lora_A);
+    CHECK(nn_count(n) == 0 && !n->q->adapter && !n->v->adapter);
 }
 
 static char folder[] = "/tmp/kaeru_fuzz_XXXXXX", config[64], weights[64];
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use(n);
     } else {
         fuzz_check_refusal(folder);
-        CHECK(!n->q->lora_A && !n->v->lora_A && nn_count(n) == 17);
+        CHECK(!n->q->adapter && !n->v->adapter && nn_count(n) == 17);
     }
     ag_free(n);
     return 0;

@@ -1,7 +1,8 @@
 /* fuzz_config.c: the options of an accepted config.json pass the check of a model's sizes, settings keep them, and a small
  * model of these sizes computes. */
 #include "fuzz.h"
-#include "models.h"
+#include "kaeru/llama.h"
+#include "llama_parts.h"
 
 static void use(LlamaOptions o)
 {

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "number.h"
+#include "numbers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

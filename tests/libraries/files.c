@@ -10,7 +10,7 @@
 
 #include "kaeru/tensor_files.h"
 #include "kaeru/text.h"
-#include "kaeru/translation.h"
+#include "translate/bleu.h"
 
 static int refused(void)
 {
@@ -41,21 +41,17 @@ static int copy(const char *from, const char *to)
 
 static int bleu(const char *translations, const char *references, bool lower)
 {
-    KaeruText a, b;
-    if (!kaeru_text_open(&a, translations) || !kaeru_text_open(&b, references)) return refused();
-    KaeruBleu score = { .lower_case = lower };
-    const char *left = a.bytes, *right = b.bytes, *left_end = a.bytes + a.size, *right_end = b.bytes + b.size;
-    while (left < left_end && right < right_end) {
-        const char *end = memchr(left, '\n', (size_t)(left_end - left));
-        const char *other = memchr(right, '\n', (size_t)(right_end - right));
-        if (!end || !other) break;
-        kaeru_bleu_add(&score, left, (size_t)(end - left), right, (size_t)(other - right));
-        left = end + 1;
-        right = other + 1;
+    KaeruLines a, b;
+    if (!kaeru_lines_open(&a, translations) || !kaeru_lines_open(&b, references)) return refused();
+    if (lower) {
+        kaeru_lines_lower(&a);
+        kaeru_lines_lower(&b);
     }
-    printf("%.9g\n", kaeru_bleu_score(&score));
-    kaeru_text_close(&a);
-    kaeru_text_close(&b);
+    Bleu score = { .length = 0 };
+    for (int64_t i = 0; i < a.n && i < b.n; i++) bleu_add(&score, a.line[i], b.line[i]);
+    printf("%.9g\n", bleu_score(&score));
+    kaeru_lines_close(&a);
+    kaeru_lines_close(&b);
     return 0;
 }
 

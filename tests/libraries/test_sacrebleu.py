@@ -1,4 +1,4 @@
-"""Corpus BLEU of the library sacrebleu, beside kaeru_bleu_score: plain text, and sacrebleu -lc."""
+"""Corpus BLEU of the library sacrebleu, beside that of the program translate: plain text, and sacrebleu -lc."""
 import random
 
 from check import check_close, enter_folder, finish, run

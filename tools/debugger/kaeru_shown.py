@@ -29,7 +29,8 @@ def values_text(tensor, typed):
 def tensor_text(tensor, typed):
     if int(tensor["magic"]) != ALIVE:
         return "Tensor that was freed"
-    name = tensor["name"].string() + " " if int(tensor["name"]) else ""
+    name = tensor["origin"]["name"]
+    name = name.string() + " " if int(name) else ""
     grad = ", requires_grad" if int(tensor["requires_grad"]) else ""
     return "Tensor %s%s %s %s%s" % (name, shape_text(tensor["shape"]), TYPES[int(tensor["dtype"])], values_text(tensor, typed),
                                     grad)

@@ -279,7 +279,8 @@ def read(name, folder, text):
             rest = [said[len(name) + 2 + len(title):].strip()] + lines[i + 1:]
             break
     page = Page(name, folder, title, rest)
-    text = without_alternatives(text[first.end():])
+    text = re.sub(r"#ifndef KAERU_INSIDE.*?#endif", "", text[first.end():], flags=re.S)         # includes for old programs
+    text = without_alternatives(text)
     reader, at, line_has_code = Reader(page), 0, False
     while at < len(text):
         item = ITEM.match(text, at)

@@ -1,6 +1,6 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
- * The differentiable operations are in ops.h, which headers.py writes from the list autograd/ops/ops.def.
+ * The differentiable operations are in ops.h, which headers.py writes from autograd/ops/ops.def and more/more.def.
  *
  * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice,
  * index_select, concat, expand, and transpose, split, stack, flip, squeeze and unsqueeze also move ints and bools; compare and
@@ -57,7 +57,7 @@ Tensor *ag_conv1d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int paddi
  * or for AG_NEAREST from item i N / n, rounded down, in exact arithmetic. PyTorch's with align_corners=False are the same, but
  * its AG_NEAREST multiplies i by the float nearest to N / n: for 156 of the pairs of N and n up to 120 it takes the item before
  * for some i (from 2 to 82: item 41). */
-Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation how);
+Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation mode);
 
 /* x with `before` and `after` zeros along dim. */
 Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after);
@@ -90,7 +90,7 @@ Tensor *ag_from_bf16(Tensor *x);
 /* ag_attention to the first n positions of k and v, without a copy: k and v are arrays with space for more positions, as in a
  * cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same bits.
  * In a scope that records, no input may require a gradient; nn_cache_attention passes one to q and the mask. */
-Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how);
+Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention options);
 
 /* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
  * heads of that width; a model may change them (Llama 3). The second one gives the table (count,width) for the positions
@@ -113,8 +113,8 @@ Tensor *ag_multinomial(Tensor *p, int64_t n);
 
 /* Whether a < b, a = b, ... -> AG_BOOL of the shape that both broadcast to. a and b have one type, any. With NaN, only AG_NE is
  * true. */
-Tensor *ag_compare(AgCompare how, Tensor *a, Tensor *b);
-Tensor *ag_compare_scalar(AgCompare how, Tensor *a, double b);
+Tensor *ag_compare(AgCompare comparison, Tensor *a, Tensor *b);
+Tensor *ag_compare_scalar(AgCompare comparison, Tensor *a, double b);
 
 /* ids (..) -> (..,classes) reals: 1 at the id, else 0. An id outside 0..classes-1 is a usage error. */
 Tensor *ag_one_hot(Tensor *ids, int64_t classes);

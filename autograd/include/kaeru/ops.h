@@ -1,5 +1,5 @@
-/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def; change that list
- * instead.
+/* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def and
+ * autograd/ops/more/more.def; change these lists instead.
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
  * broadcast, gradients are summed down to each input's own shape.
@@ -31,22 +31,6 @@ Tensor *ag_mul(Tensor *a, Tensor *b);
  * da = dy / b, db = -dy a / b^2 */
 Tensor *ag_div(Tensor *a, Tensor *b);
 
-/* y = a^b: NaN where a is below 0, but not -infinity, and b is not whole
- * da = dy b a^(b-1), db = dy y ln a */
-Tensor *ag_pow(Tensor *a, Tensor *b);
-
-/* y = the larger of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
- * dy goes to the larger, half to each where they are equal */
-Tensor *ag_maximum(Tensor *a, Tensor *b);
-
-/* y = the smaller of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
- * dy goes to the smaller, half to each where they are equal */
-Tensor *ag_minimum(Tensor *a, Tensor *b);
-
-/* y = a where mask (AG_BOOL) is true, else b: -0 becomes 0 (PyTorch: -0)
- * da = dy where mask, else 0; db = 0 where mask, else dy */
-Tensor *ag_where(Tensor *mask, Tensor *a, Tensor *b);
-
 /* ---- one tensor and numbers, elementwise: x AG_REAL of any shape -> y of x's shape ------------------------------- */
 
 /* y = -x; dx = -dy */
@@ -62,10 +46,6 @@ Tensor *ag_log(Tensor *x);
 /* y = sqrt(x): NaN below 0; the gradient at 0 is infinite
  * dx = dy / (2 y) */
 Tensor *ag_sqrt(Tensor *x);
-
-/* y = |x|: the gradient at 0 and at NaN is 0
- * dx = dy sign(x) */
-Tensor *ag_abs(Tensor *x);
 
 /* y = tanh x; dx = dy (1 - y^2) */
 Tensor *ag_tanh(Tensor *x);
@@ -91,58 +71,17 @@ Tensor *ag_gelu_erf(Tensor *x);
  * dx = dy s (1 + x (1 - s)) with s = 1 / (1 + e^-x) */
 Tensor *ag_silu(Tensor *x);
 
-/* y = ln(1 + e^x); dx = dy / (1 + e^-x) */
-Tensor *ag_softplus(Tensor *x);
-
-/* y = -ln(1 + e^-x); dx = dy / (1 + e^x) */
-Tensor *ag_log_sigmoid(Tensor *x);
-
-/* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
-Tensor *ag_erf(Tensor *x);
-
-/* y = sin x, x in radians: 0 of -0 (PyTorch: -0)
- * dx = dy cos x */
-Tensor *ag_sin(Tensor *x);
-
-/* y = cos x, x in radians; dx = -dy sin x */
-Tensor *ag_cos(Tensor *x);
-
-/* y = 1 where x > 0, -1 where x < 0, else x: NaN stays NaN (PyTorch: 0)
- * dx = 0 */
-Tensor *ag_sign(Tensor *x);
-
 /* y = factor x; dx = factor dy */
 Tensor *ag_scale(Tensor *x, double factor);
 
 /* y = x + number; dx = dy */
 Tensor *ag_add_scalar(Tensor *x, double number);
 
-/* y = x^exponent: x^0.5 is infinity at -infinity and 0 at -0, and x^-0.5 is 0 and infinity there, as other powers (PyTorch:
- *     NaN and -0, NaN and -infinity, as of a square root). The exponent is rounded to AG_REAL; whether it is whole and odd
- *     is decided before that, by which a negative x has a power and its sign
- * dx = dy exponent x^(exponent - 1) */
-Tensor *ag_pow_scalar(Tensor *x, double exponent);
-
-/* y = x where x > 0, else slope x; dx = dy where x > 0, else slope dy */
-Tensor *ag_leaky_relu(Tensor *x, double slope);
-
-/* y = x where x > 0, else alpha (e^x - 1); dx = dy where x > 0, else dy alpha e^x */
-Tensor *ag_elu(Tensor *x, double alpha);
-
-/* y = x limited to low..high: low above high is a usage error (PyTorch: high)
- * dx = dy where low <= x <= high, else 0 */
-Tensor *ag_clamp(Tensor *x, double low, double high);
-
-/* y = value where mask (AG_BOOL, broadcast to x) is true, else x
- * dx = 0 where mask, else dy */
-Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value);
-
 /* y = x / (1-p) with probability 1-p, else 0: p in [0, 1); by this thread's generator; nn_dropout does nothing in evaluation
  * dx = dy / (1-p) where kept, else 0 */
 Tensor *ag_dropout(Tensor *x, double p);
 
-/* products, attention, convolutions: of AG_REAL tensors; they and linear_cross_entropy compute in the numbers that
- *     ag_precision set */
+/* products, attention: of AG_REAL tensors; they and linear_cross_entropy compute in the numbers that ag_precision set */
 
 /* y = a b: (..,n,k) (..,k,m) -> (..,n,m), batch dimensions broadcast
  * da = dy b^T, db = a^T dy */
@@ -152,50 +91,18 @@ Tensor *ag_matmul(Tensor *a, Tensor *b);
  * dx = dy weight, dweight = dy^T x, dbias = sum of dy over rows */
 Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias);
 
-/* y = softmax(q k^T / sqrt(K)) v in each of how.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask AG_BOOL
- *     broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K) instead
- *     (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K); AgAttention in
- *     types.h has the options; a query that sees no key gets 0; NaN or infinity in the key or the value of a position that
- *     no query sees, or in a query that sees no key, changes nothing, also no gradient (PyTorch: NaN)
+/* y = softmax(q k^T / sqrt(K)) v in each of options.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask
+ *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K)
+ *     instead (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K);
+ *     AgAttention in types.h has the options; a query that sees no key gets 0; NaN or infinity in the key or the value of a
+ *     position that no query sees, or in a query that sees no key, changes nothing, also no gradient (PyTorch: NaN)
  * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk = ds^T q */
-Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
+Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options);
 
 /* y = attention of a sequence to itself: queries, keys and values side by side in qkv (B,T,3D), or (B,T,(heads + 2 kv_heads)
  *     K) -> (B,T,D)
  * as attention */
-Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention how);
-
-/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair becomes a
- *     cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i and i+K/2 of a
- *     part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
- * dx = dy turned by the negative angles */
-Tensor *ag_rope(Tensor *x, Tensor *table, int heads, bool adjacent);
-
-/* y = bias[o] + sum over c,p,q of weight[o,c,p,q] x[b,c,i stride+p-padding,j stride+q-padding] at (b,o,i,j): x (B,C,H,W), 0
- *     outside, weight (O,C,h,w), bias (O) or NULL -> (B,O,(H+2 padding-h)/stride+1,(W+2 padding-w)/stride+1)
- * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window; dbias =
- *     sum of dy over b, i, j */
-Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
-
-/* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
- *     types.h has the options. Depthwise: groups C
- * as conv2d */
-Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv how);
-
-/* y = bias[o] + each x[b,c,i,j] times weight[c,o], added at (b,o,i stride+p-padding,j stride+q-padding): the transposed
- *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
- *     stride-2 padding+h+output_padding,..); output_padding < stride
- * dx = conv2d of dy with weight; dweight = each x times the part of dy under its window; dbias = sum of dy over b, i, j */
-Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int output_padding);
-
-/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..); the
- *     padding, at most size/2, counts as -infinity; NaN if there is one
- * dy goes to the first largest, or to the first NaN (PyTorch: the last NaN) */
-Tensor *ag_max_pool2d(Tensor *x, int size, int stride, int padding);
-
-/* y = sum of x in windows of size x size, divided by size^2: shapes as in max_pool2d; the padding counts as zeros
- * dx = sum of dy / size^2 over the windows that have it */
-Tensor *ag_mean_pool2d(Tensor *x, int size, int stride, int padding);
+Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options);
 
 /* over dimensions: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept with size 1
  *     if `keep`; one that x does not have, or that is named twice, is a usage error; a scalar is a vector of one item */
@@ -209,27 +116,8 @@ Tensor *ag_sum_dims(Tensor *x, AgDims dims, bool keep);
  * dx = dy / n, repeated */
 Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep);
 
-/* y = largest of x along dim: NaN if there is one, as in PyTorch
- * dy goes to the first largest */
-Tensor *ag_max_dim(Tensor *x, int dim, bool keep);
-
-/* y = smallest of x along dim: NaN if there is one, as in PyTorch
- * dy goes to the first smallest */
-Tensor *ag_min_dim(Tensor *x, int dim, bool keep);
-
-/* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is unbiased;
- *     the gradient is exact where the mean is large, too, and where the sum of the items is beyond the range of AG_REAL, but
- *     not the sum in double (PyTorch: infinite). The mean of mean_dims is one float: x less that is off by its rounding,
- *     6e-8 of the mean. layer_norm has no such error
- * dx = dy 2 (x - mean) / n */
-Tensor *ag_var_dims(Tensor *x, AgDims dims, bool unbiased, bool keep);
-
 /* along a dimension: x AG_REAL -> y of x's shape; dim counts from 0, a negative one from the last; a scalar is a vector of
  *     one item */
-
-/* y = sum of the items of x along dim up to this one
- * dx = sum of dy from this item on */
-Tensor *ag_cumsum(Tensor *x, int dim);
 
 /* y = e^x / sum(e^x) along dim: 0 where every x is -infinity (PyTorch: NaN); NaN where one x is infinity
  * dx = y (dy - sum(dy y)) */
@@ -265,16 +153,6 @@ Tensor *ag_layer_norm(Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind);
  * dtable[id] = sum of dy over the places where ids is id */
 Tensor *ag_embedding(Tensor *table, Tensor *ids);
 
-/* y = items of x along dim, as torch.gather: y[o,j,i] = x[o, ids[o,j,i], i], where o and i are the dimensions before and
- *     after dim; ids has x's sizes except along dim, and y has ids' shape
- * dx = dy at the items taken, else 0 */
-Tensor *ag_gather(Tensor *x, int dim, Tensor *ids);
-
-/* y = x with the items of src added: y[o, ids[o,j,i], i] = x[..] + sum of src[o,j,i], the counterpart of gather; src has
- *     ids' shape
- * dx = dy, dsrc = the items of dy at ids */
-Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src);
-
 /* ---- shapes: x of any type, of which AG_REAL alone has gradients; reshape shares x's memory, the others copy ----- */
 
 /* y = the same values in another shape: one size may be -1
@@ -289,6 +167,165 @@ Tensor *ag_permute(Tensor *x, AgDims order);
  *     usage error (PyTorch cuts it off)
  * dx = dy there, else 0 */
 Tensor *ag_slice(Tensor *x, int dim, int64_t start, int64_t stop);
+
+/* losses: each a scalar; AG_MEAN divides by n, the number of items, or of the targets that count if they are ids (AG_INT);
+ *     with AG_SUM n is 1 */
+
+/* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts); 2 dy / n is rounded first, and loses digits
+ *     where it is subnormal
+ * dx = dy 2 (x - target) / n */
+Tensor *ag_mse_loss(Tensor *x, Tensor *target);
+
+/* y = -log softmax(logits)[target]: logits (..,V), target (..) ids; `ignore` targets (e.g. -100) are left out, with a
+ *     gradient of 0 even in a row of NaN (PyTorch: NaN); `smoothing` of the weight is spread evenly over all V; without a
+ *     target that counts the loss is 0 (PyTorch: NaN); a row of -infinity has an infinite loss and a softmax of 0 (PyTorch:
+ *     NaN)
+ * dlogits = dy (softmax - target) / n */
+Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
+
+/* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids; t is 1-s at the target, 0 at `padding`, s/(V-2) elsewhere,
+ *     and a row whose target is `padding` adds nothing. Where t is 0, the item adds 0, also if log_p is -infinity
+ * dlog_p = -dy t */
+Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing);
+
+/* ---- two tensors, elementwise, broadcast by NumPy's rules: a and b AG_REAL --------------------------------------- */
+
+/* y = a^b: NaN where a is below 0, but not -infinity, and b is not whole
+ * da = dy b a^(b-1), db = dy y ln a */
+Tensor *ag_pow(Tensor *a, Tensor *b);
+
+/* y = the larger of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
+ * dy goes to the larger, half to each where they are equal */
+Tensor *ag_maximum(Tensor *a, Tensor *b);
+
+/* y = the smaller of a and b: NaN where either is NaN, with no gradient to either (PyTorch: dy to both)
+ * dy goes to the smaller, half to each where they are equal */
+Tensor *ag_minimum(Tensor *a, Tensor *b);
+
+/* ---- one tensor and numbers, elementwise: x AG_REAL of any shape -> y of x's shape ------------------------------- */
+
+/* y = |x|: the gradient at 0 and at NaN is 0
+ * dx = dy sign(x) */
+Tensor *ag_abs(Tensor *x);
+
+/* y = ln(1 + e^x); dx = dy / (1 + e^-x) */
+Tensor *ag_softplus(Tensor *x);
+
+/* y = -ln(1 + e^-x); dx = dy / (1 + e^x) */
+Tensor *ag_log_sigmoid(Tensor *x);
+
+/* y = erf x; dx = dy 2 / sqrt(pi) e^(-x^2) */
+Tensor *ag_erf(Tensor *x);
+
+/* y = sin x, x in radians: 0 of -0 (PyTorch: -0)
+ * dx = dy cos x */
+Tensor *ag_sin(Tensor *x);
+
+/* y = cos x, x in radians; dx = -dy sin x */
+Tensor *ag_cos(Tensor *x);
+
+/* y = 1 where x > 0, -1 where x < 0, else x: NaN stays NaN (PyTorch: 0)
+ * dx = 0 */
+Tensor *ag_sign(Tensor *x);
+
+/* y = x^exponent: x^0.5 is infinity at -infinity and 0 at -0, and x^-0.5 is 0 and infinity there, as other powers (PyTorch:
+ *     NaN and -0, NaN and -infinity, as of a square root). The exponent is rounded to AG_REAL; whether it is whole and odd
+ *     is decided before that, by which a negative x has a power and its sign
+ * dx = dy exponent x^(exponent - 1) */
+Tensor *ag_pow_scalar(Tensor *x, double exponent);
+
+/* y = x where x > 0, else slope x; dx = dy where x > 0, else slope dy */
+Tensor *ag_leaky_relu(Tensor *x, double slope);
+
+/* y = x where x > 0, else alpha (e^x - 1); dx = dy where x > 0, else dy alpha e^x */
+Tensor *ag_elu(Tensor *x, double alpha);
+
+/* y = x limited to low..high: low above high is a usage error (PyTorch: high)
+ * dx = dy where low <= x <= high, else 0 */
+Tensor *ag_clamp(Tensor *x, double low, double high);
+
+/* rotations, convolutions, pooling: of AG_REAL tensors; convolutions compute in the numbers that ag_precision set */
+
+/* y = x with the pairs of entries (a, b) of each of `heads` parts of the last dimension turned: x (B,T,D); a pair becomes a
+ *     cos - b sin, b cos + a sin, with row t of the table (T,D/heads) of ag_rope_table; pair i is entries i and i+K/2 of a
+ *     part of width K, as in Hugging Face's files, or 2i and 2i+1 if `adjacent` (Su et al. 2021)
+ * dx = dy turned by the negative angles */
+Tensor *ag_rope(Tensor *x, Tensor *table, int heads, bool adjacent);
+
+/* y = bias[o] + sum over c,p,q of weight[o,c,p,q] x[b,c,i stride+p-padding,j stride+q-padding] at (b,o,i,j): x (B,C,H,W), 0
+ *     outside, weight (O,C,h,w), bias (O) or NULL -> (B,O,(H+2 padding-h)/stride+1,(W+2 padding-w)/stride+1)
+ * dx = each dy[b,o,i,j] times weight[o], added at its place; dweight = each dy times the part of x under its window; dbias =
+ *     sum of dy over b, i, j */
+Tensor *ag_conv2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+
+/* y = conv2d with groups, and a stride, padding and dilation of height and of width: weight (O,C/groups,h,w); AgConv in
+ *     types.h has the options. Depthwise: groups C
+ * as conv2d */
+Tensor *ag_conv2d_with(Tensor *x, Tensor *weight, Tensor *bias, AgConv options);
+
+/* y = bias[o] + each x[b,c,i,j] times weight[c,o], added at (b,o,i stride+p-padding,j stride+q-padding): the transposed
+ *     function of conv2d in x, which makes images larger: x (B,C,H,W), weight (C,O,h,w), bias (O) or NULL -> (B,O,(H-1)
+ *     stride-2 padding+h+output_padding,..); output_padding < stride
+ * dx = conv2d of dy with weight; dweight = each x times the part of dy under its window; dbias = sum of dy over b, i, j */
+Tensor *ag_conv_transpose2d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding, int output_padding);
+
+/* y = largest item of x in windows of size x size, `stride` apart: x (B,C,H,W) -> (B,C,(H+2 padding-size)/stride+1,..); the
+ *     padding, at most size/2, counts as -infinity; NaN if there is one
+ * dy goes to the first largest, or to the first NaN (PyTorch: the last NaN) */
+Tensor *ag_max_pool2d(Tensor *x, int size, int stride, int padding);
+
+/* y = sum of x in windows of size x size, divided by size^2: shapes as in max_pool2d; the padding counts as zeros
+ * dx = sum of dy / size^2 over the windows that have it */
+Tensor *ag_mean_pool2d(Tensor *x, int size, int stride, int padding);
+
+/* ---- tensors and a mask: AG_REAL and AG_BOOL, broadcast by NumPy's rules ----------------------------------------- */
+
+/* y = a where mask (AG_BOOL) is true, else b: -0 becomes 0 (PyTorch: -0)
+ * da = dy where mask, else 0; db = 0 where mask, else dy */
+Tensor *ag_where(Tensor *mask, Tensor *a, Tensor *b);
+
+/* y = value where mask (AG_BOOL, broadcast to x) is true, else x
+ * dx = 0 where mask, else dy */
+Tensor *ag_masked_fill(Tensor *x, Tensor *mask, double value);
+
+/* over a dimension, or several: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept
+ *     with size 1 if `keep`; a scalar is a vector of one item */
+
+/* y = largest of x along dim: NaN if there is one, as in PyTorch
+ * dy goes to the first largest */
+Tensor *ag_max_dim(Tensor *x, int dim, bool keep);
+
+/* y = smallest of x along dim: NaN if there is one, as in PyTorch
+ * dy goes to the first smallest */
+Tensor *ag_min_dim(Tensor *x, int dim, bool keep);
+
+/* y = mean of (x - mean)^2 over dims, n-1 for n if unbiased: n is the number of items; the default of PyTorch is unbiased;
+ *     the gradient is exact where the mean is large, too, and where the sum of the items is beyond the range of AG_REAL, but
+ *     not the sum in double (PyTorch: infinite). The mean of mean_dims is one float: x less that is off by its rounding,
+ *     6e-8 of the mean. layer_norm has no such error
+ * dx = dy 2 (x - mean) / n */
+Tensor *ag_var_dims(Tensor *x, AgDims dims, bool unbiased, bool keep);
+
+/* ---- along a dimension: x AG_REAL -> y of x's shape -------------------------------------------------------------- */
+
+/* y = sum of the items of x along dim up to this one
+ * dx = sum of dy from this item on */
+Tensor *ag_cumsum(Tensor *x, int dim);
+
+/* items by number: ids AG_INT; an id out of range is a usage error. Of an id that occurs more than 4096 times the terms are
+ *     summed in double */
+
+/* y = items of x along dim, as torch.gather: y[o,j,i] = x[o, ids[o,j,i], i], where o and i are the dimensions before and
+ *     after dim; ids has x's sizes except along dim, and y has ids' shape
+ * dx = dy at the items taken, else 0 */
+Tensor *ag_gather(Tensor *x, int dim, Tensor *ids);
+
+/* y = x with the items of src added: y[o, ids[o,j,i], i] = x[..] + sum of src[o,j,i], the counterpart of gather; src has
+ *     ids' shape
+ * dx = dy, dsrc = the items of dy at ids */
+Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src);
+
+/* ---- copies of items: x of any type, of which AG_REAL alone has gradients ---------------------------------------- */
 
 /* y = items ids[0], ids[1], ... of x along dim: ids (n), AG_INT: x (..,D,..) -> (..,n,..); an id out of range is a usage
  *     error. Mini-batches: docs/data.md
@@ -306,23 +343,6 @@ Tensor *ag_expand(Tensor *x, AgShape shape);
 /* losses: each a scalar; AG_MEAN divides by n, the number of items, or of the targets that count if they are ids (AG_INT);
  *     with AG_SUM n is 1 */
 
-/* y = mean of (x - target)^2: x and target of one shape (PyTorch broadcasts); 2 dy / n is rounded first, and loses digits
- *     where it is subnormal
- * dx = dy 2 (x - target) / n */
-Tensor *ag_mse_loss(Tensor *x, Tensor *target);
-
-/* y = -target ln s - (1 - target) ln(1 - s) with s = 1 / (1 + e^-logits): target in 0..1, of logits' shape; 0 or infinite at
- *     an infinite logit (PyTorch: mostly NaN)
- * dlogits = dy (s - target) / n, dtarget = -dy logits / n */
-Tensor *ag_binary_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce);
-
-/* y = -log softmax(logits)[target]: logits (..,V), target (..) ids; `ignore` targets (e.g. -100) are left out, with a
- *     gradient of 0 even in a row of NaN (PyTorch: NaN); `smoothing` of the weight is spread evenly over all V; without a
- *     target that counts the loss is 0 (PyTorch: NaN); a row of -infinity has an infinite loss and a softmax of 0 (PyTorch:
- *     NaN)
- * dlogits = dy (softmax - target) / n */
-Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
-
 /* y = -log softmax(x weight^T + bias)[target]: cross_entropy of linear: x (..,in), weight (V,in), bias (V) or NULL, target
  *     (..) ids; NaN in an ignored row of x reaches no gradient (PyTorch: each); up to 2^23 logits are kept, and all bits are
  *     those of cross_entropy of linear; of more, only a part exists at a time, and forward computes the gradients at once
@@ -330,6 +350,11 @@ Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ig
  * with d = dy (softmax - target) / n: dx = d weight, dweight = d^T x, dbias = sum of d over rows */
 Tensor *ag_linear_cross_entropy(Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce, int ignore,
                                 double smoothing);
+
+/* y = -target ln s - (1 - target) ln(1 - s) with s = 1 / (1 + e^-logits): target in 0..1, of logits' shape; 0 or infinite at
+ *     an infinite logit (PyTorch: mostly NaN)
+ * dlogits = dy (s - target) / n, dtarget = -dy logits / n */
+Tensor *ag_binary_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce);
 
 /* y = -log_p[target]: log_p (..,V), target (..) ids; without a target that counts the loss is 0 (PyTorch: NaN)
  * dlog_p = -dy / n at the target, else 0 */
@@ -340,11 +365,6 @@ Tensor *ag_nll_loss(Tensor *log_p, Tensor *target, AgReduce reduce, int ignore);
  *     -infinity, or NaN if log_p is -infinity (PyTorch: NaN)
  * dlog_p = -dy target / n, dtarget = dy (ln target + 1 - log_p) / n */
 Tensor *ag_kl_div(Tensor *log_p, Tensor *target, AgReduce reduce);
-
-/* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids; t is 1-s at the target, 0 at `padding`, s/(V-2) elsewhere,
- *     and a row whose target is `padding` adds nothing. Where t is 0, the item adds 0, also if log_p is -infinity
- * dlog_p = -dy t */
-Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing);
 
 #include "kaeru/calls/ops.h"
 

@@ -1,6 +1,7 @@
 /* gpt.h: a decoder-only Transformer that predicts the next token (Radford et al. 2018), in the form of GPT-2 (Radford
  * et al. 2019): pre-norm, learned positions, GELU, one embedding table for input and output. Modules and parameters have
- * the names of Hugging Face's GPT-2. kaeru/lm.h has its loss, training and generation. Read models/gpt.c.
+ * the names of Hugging Face's GPT-2. kaeru/language.h has its loss, kaeru/lm.h its training and generation. Read
+ * models/gpt.c.
  *
  * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, K = D/H, V vocabulary. Ids are
  * AG_INT. */
@@ -49,8 +50,9 @@ typedef struct { Module module; Linear *c_fc, *c_proj; Dropout *dropout; } GPTMl
 
 typedef struct { Module module; LayerNorm *ln_1; GPTAttention *attn; LayerNorm *ln_2; GPTMlp *mlp; } GPTBlock;
 
-typedef struct {
+typedef struct GPT {
     Module module;
+    const struct LmFunctions *lm;           /* what kaeru/lm.h needs of it */
     Embedding *wte, *wpe;                   /* tokens (V,D), positions (context,D) */
     Dropout *drop;
     ModuleList *h;                          /* of GPTBlock */
@@ -66,25 +68,12 @@ GPT *gpt_new(GPTOptions options);
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
 Tensor *gpt_forward(GPT *m, Tensor *ids);
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
-
-/* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
- * ag_error() if this fails. */
-GPT *gpt_load(const char *path);
-
-/* A model from GPT-2's files in Hugging Face's layout, model.safetensors and config.json. There, the matrices of the
- * layers are stored transposed, as (in, out). Names may begin with "transformer.". Masks (h.0.attn.bias) are ignored. If
- * lm_head.weight exists, it must equal the token table. If ln_f.bias is missing, the model has no biases. NULL with
- * ag_error() if this fails. */
-GPT *gpt_open(const char *weights_path, const char *config_path);
-
-/* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has
- * biases of 0, because the library's GPT-2 always has biases. A kill leaves both old files, both new ones, or no config:
- * weights and config always belong together. False with ag_error() also if the model has adapters (nn_lora_merge). */
-bool gpt_write(GPT *m, const char *weights_path, const char *config_path) AG_MUST_CHECK;
-
 #include "kaeru/calls/gpt.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/gpt_files.h"
+#endif
 
 #endif

@@ -1,6 +1,6 @@
 /* llama.h: the decoder of today: Llama 3 (Grattafiori et al. 2024), SmolLM2, Qwen2 and Qwen3, which differ in their options.
  * RMSNorm, rotary positions, SwiGLU, fewer heads of keys and values than of queries. Modules and parameters have the names of
- * Hugging Face's models ("model.layers.0.self_attn.q_proj.weight"). Read models/llama.c.
+ * Hugging Face's models ("model.layers.0.self_attn.q_proj.weight"). Read models/llama/llama.c.
  *
  * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, H' heads of keys and values, K width
  * of a head, F hidden width, V vocabulary. Ids are AG_INT. */
@@ -77,6 +77,7 @@ typedef struct {
 
 typedef struct {
     Module module;
+    const struct LmFunctions *lm;               /* what kaeru/lm.h needs of it */
     LlamaBody *model;
     Linear *lm_head;                            /* D -> V; if tied, with the weight of embed_tokens */
     Tensor *frequencies;                        /* (K/2) of the rotary positions, a buffer that is not saved */
@@ -92,7 +93,7 @@ Tensor *llama_forward(Llama *m, Tensor *ids);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
+/* A model with the sizes and weights of a checkpoint (see checkpoint.h). NULL with ag_error() if this fails. */
 Llama *llama_load(const char *path);
 
 /* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files

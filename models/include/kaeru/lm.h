@@ -1,47 +1,22 @@
-/* lm.h: training and use of language models: training data, training that can be interrupted and resumed, and generation of
- * text. A model is a GPT or a Llama; any other module is a usage error.
+/* lm.h: training of language models: training data, and training that can be interrupted and resumed. A model is a GPT or a
+ * Llama; any other module is a usage error. kaeru/language.h has its loss and its logits, kaeru/generate.h generates text.
  *
- *     GPT *m = gpt_open("model.safetensors", "config.json");
- *     KaeruVocab *v = kaeru_vocab_open(KAERU_BPE, "vocab.json", "merges.txt");
- *     if (!m || !v) { fprintf(stderr, "%s\n", ag_error()); return 1; }
- *     size_t n;
- *     int32_t *prompt = kaeru_vocab_encode(v, "Hello", 5, KAERU_AS_TEXT, &n);
- *     nn_eval(m);
- *     if (!lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, v)) return 1;
- *
- * where print, a KaeruNextToken, gets v and each token.
- * A pointer that is NULL or was freed is a usage error. A
- * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
+ * A pointer that is NULL or was freed is a usage error. A function that returns NULL or false sets ag_error(). The caller owns
+ * what a function returns. */
 #ifndef KAERU_LM_H
 #define KAERU_LM_H
 
 #include <signal.h>
 
-#include "kaeru/fields.h"
+#include "kaeru/generate.h"
 #include "kaeru/gpt.h"
+#include "kaeru/language.h"
 #include "kaeru/llama.h"
+#include "kaeru/options.h"
 #include "kaeru/parallel.h"
 #include "kaeru/text.h"
 
 AG_PUBLIC_BEGIN
-
-/* ---- a language model: a GPT or a Llama -------------------------------------------------------------------------- */
-
-/* The mean or sum of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. It needs less memory than
- * nn_cross_entropy of the logits, which has the same bits (see ag_linear_cross_entropy). */
-Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce);
-#define lm_loss(m, ids, targets) lm_loss_with(m, ids, targets, AG_MEAN)
-
-/* A cache for the keys and values of all layers and of as many positions as the context. Free with ag_free. */
-NnCache *lm_cache_new(const void *m);
-
-/* ids (B,T) -> (B,T,V) logits of the token after each id. With a cache, which may be NULL, the ids come after those in the
- * cache and are added to it; the scope must then record no graph. Whether ids are read at once or one by one, the logits have
- * the same bits. */
-Tensor *lm_logits(void *m, Tensor *ids, NnCache *cache);
-
-/* ids (B,T), which come after those in the cache -> (B,V) logits of the next token, without a graph. The cache gets the ids. */
-Tensor *lm_next(void *m, Tensor *ids, NnCache *cache);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
@@ -156,29 +131,6 @@ struct LmTraining {
  * was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a checkpoint
  * cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
 bool lm_train(LmTraining *t, bool resume) AG_MUST_CHECK;
-
-/* ---- generation -------------------------------------------------------------------------------------------------- */
-
-/* How the next token is chosen: at random with the probabilities softmax(logits / temperature), or the most probable token
- * if the temperature is 0. top_k keeps only the k most probable tokens; ties go to the smaller id. top_p then keeps the
- * smallest number of most probable tokens whose share of the remaining probability is at least top_p (Holtzman et al. 2020).
- * top_k or top_p of 0 keeps all tokens. */
-typedef struct { double temperature; int64_t top_k; double top_p; } LmSampling;
-
-/* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
-int32_t lm_sample_next(const ag_real *logits, int64_t n, const LmSampling *how);
-
-/* The probabilities p[0..n-1] with which lm_sample_next draws each id. False with ag_error() where lm_sample_next returns
- * -1. */
-bool lm_sample_probabilities(const ag_real *logits, int64_t n, const LmSampling *how, double *p);
-
-/* Generates up to `most` tokens after a prompt of n >= 1 tokens; the model reads the last `context` of them. Calls
- * next(arg, id) with each token and stops when it returns false. When the context is full, the model reads its last half again
- * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if
- * lm_sample_next fails. */
-typedef bool KaeruNextToken(void *arg, int32_t id);
-bool lm_generate(void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, KaeruNextToken *next,
-                 void *arg);
 
 #include "kaeru/calls/lm.h"
 

@@ -1,7 +1,8 @@
 /* seq2seq.h: the translation models before the Transformer. A recurrent encoder reads the source word by word, and a
  * recurrent decoder writes the target word by word. In the first form, the decoder knows the source only by the encoder's
  * last state, one vector of fixed size (Sutskever et al. 2014, Cho et al. 2014). With attention, it reads a weighted mean of
- * all encoder states, with other weights for each word (Bahdanau et al. 2015, Luong et al. 2015). Read models/seq2seq.c.
+ * all encoder states, with other weights for each word (Bahdanau et al. 2015, Luong et al. 2015). Read
+ * models/seq2seq/seq2seq.c.
  *
  * Shapes: B batch, S source time, T target time, H width of the states, V vocabulary. Ids are AG_INT. Masks are AG_BOOL;
  * true means that a position may be attended to. */

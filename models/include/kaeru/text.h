@@ -55,6 +55,23 @@ typedef struct { FILE *out; size_t n; char held[4]; } KaeruTextStream;  /* initi
 void kaeru_text_stream_put(KaeruTextStream *s, const char *bytes, size_t n);
 void kaeru_text_stream_end(KaeruTextStream *s);       /* prints the bytes held */
 
+/* ---- lines: sentences, one per line ------------------------------------------------------------------------------ */
+
+/* The lines of a text in UTF-8, without the "\n" or "\r\n" at their ends, which the last line need not have. No NUL follows
+ * a line. A line of more than 1,000,000 bytes is refused. */
+typedef struct { const char *text; size_t size; } KaeruLine;
+typedef struct { int64_t n; KaeruLine *line; void *owner; int64_t first; } KaeruLines; /* first: number of line[0] */
+bool kaeru_lines_open(KaeruLines *l, const char *path) AG_MUST_CHECK;
+/* The lines of a text in memory, which is copied. For messages, it is the part of `name` from line `first` on. */
+bool kaeru_lines_of_text(KaeruLines *l, const char *name, int64_t first, const char *text, size_t size);
+
+/* Converts all letters to lower case. */
+void kaeru_lines_lower(KaeruLines *l);
+/* The lines of n texts as one text, to learn a vocabulary, and in *size its size. Each line has a space before it, as in
+ * kaeru_sentence_encode, and a newline after it. */
+char *kaeru_lines_join(const KaeruLines *texts, int n, size_t *size);
+void kaeru_lines_close(KaeruLines *l);                /* may be closed already, or zeroed */
+
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
 /* The tokens into which text is split. Their ids are 0..size-1. Only one thread at a time may use a vocabulary, because byte

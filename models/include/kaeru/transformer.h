@@ -13,7 +13,7 @@ AG_PUBLIC_BEGIN
 
 /* The options of transformer_new. transformer_defaults() has the notebook's values: N 6, d_model 512, d_ff 2048, h 8, dropout
  * 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, no shared embeddings. */
-typedef struct {
+typedef struct TransformerOptions {
     int N;                                  /* layers of each stack */
     int64_t d_model, d_ff;
     int h;                                  /* heads */
@@ -84,7 +84,7 @@ Tensor *transformer_decoder(TransformerDecoder *d, Tensor *x, Tensor *memory, Te
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-typedef struct {
+typedef struct Transformer {
     Module module;
     TransformerEncoder *encoder;
     TransformerDecoder *decoder;
@@ -110,14 +110,6 @@ NnCache *transformer_cache_new(Transformer *m, int64_t capacity);
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights(Transformer *m, bool keep);
 
-/* Writes the sizes of the vocabularies and the options as settings for checkpoints: "transformer.src_vocab",
- * "transformer.tgt_vocab", "transformer.N", ... */
-void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, NnSettings *s);
-
-/* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
- * ag_error() if this fails. */
-Transformer *transformer_load(const char *path);
-
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
 
 typedef struct {
@@ -133,5 +125,9 @@ Tensor *transformer_encoder_only(TransformerEncoderOnly *m, Tensor *ids, Tensor 
 #include "kaeru/calls/transformer.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/transformer_files.h"
+#endif
 
 #endif

@@ -25,9 +25,11 @@
 #ifndef KAERU_PARALLEL_H
 #define KAERU_PARALLEL_H
 
-#include "kaeru/module.h"
+#include "kaeru/optim.h"
 
 AG_PUBLIC_BEGIN
+
+typedef struct NnParallel NnParallel;
 
 /* ---- the processes ----------------------------------------------------------------------------------------------- */
 

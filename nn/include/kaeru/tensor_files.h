@@ -57,7 +57,7 @@ typedef struct { const char *name; const Tensor *tensor; } NnNamedValue;
 /* Writes a file with these tensors in this order. The ending of the path is its kind: ".safetensors", ".npz", or ".npy", which
  * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
  * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. A safetensors file gets the
- * hashes that nn_save writes (module.h), an .npz file the checksums of its format, an .npy file none. */
+ * hashes that nn_save writes (checkpoint.h), an .npz file the checksums of its format, an .npy file none. */
 bool tensor_save_list(const char *path, const NnNamedValue *list, int n) AG_MUST_CHECK;
 #ifdef __cplusplus
 #define tensor_save(path, ...) nn_save_these(__FILE__, __LINE__, path, { __VA_ARGS__ })

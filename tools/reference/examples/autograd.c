@@ -1,4 +1,4 @@
-/* autograd.c: the examples of tensor.h, graph.h and autograd.h. */
+/* autograd.c: the examples of autograd.h and of the headers that it includes. */
 #include <math.h>
 
 #include "example.h"

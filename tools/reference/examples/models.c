@@ -102,11 +102,6 @@ static void texts(void)
         ag_free(ids);
         ag_free(v);
     }
-    EXAMPLE(kaeru_bleu_score) {
-        KaeruBleu b = { 0 };
-        kaeru_bleu_add(&b, "the cat sat on the mat", 22, "the cat sat on a mat", 20);
-        printf("%.1f\n", kaeru_bleu_score(&b));
-    }
 }
 
 int main(void)

@@ -26,8 +26,8 @@ AG_NAME_CALL(Tensor *, ag_linear_activate, (AG_PLACE, Tensor *x, Tensor *weight,
 AG_NAME_CALL(Tensor *, ag_conv1d, (AG_PLACE, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding),
     (x, weight, bias, stride, padding))
 #define ag_conv1d(...) ag_conv1d_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_interpolate2d, (AG_PLACE, Tensor *x, int64_t height, int64_t width, AgInterpolation how),
-    (x, height, width, how))
+AG_NAME_CALL(Tensor *, ag_interpolate2d, (AG_PLACE, Tensor *x, int64_t height, int64_t width, AgInterpolation mode),
+    (x, height, width, mode))
 #define ag_interpolate2d(...) ag_interpolate2d_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_pad, (AG_PLACE, Tensor *x, int dim, int64_t before, int64_t after), (x, dim, before, after))
 #define ag_pad(...) ag_pad_call(__FILE__, __LINE__, __VA_ARGS__)
@@ -46,8 +46,8 @@ AG_NAME_CALL(Tensor *, ag_to_bf16, (AG_PLACE, Tensor *x), (x))
 AG_NAME_CALL(Tensor *, ag_from_bf16, (AG_PLACE, Tensor *x), (x))
 #define ag_from_bf16(...) ag_from_bf16_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_attention_cached, (AG_PLACE, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention
-    how),
-    (q, k, v, n, mask, how))
+    options),
+    (q, k, v, n, mask, options))
 #define ag_attention_cached(...) ag_attention_cached_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_rope_frequencies, (AG_PLACE, int64_t width, double base), (width, base))
 #define ag_rope_frequencies(...) ag_rope_frequencies_call(__FILE__, __LINE__, __VA_ARGS__)
@@ -58,9 +58,9 @@ AG_NAME_CALL(Tensor *, ag_argmax, (AG_PLACE, Tensor *x, int dim, bool keep), (x,
 #define ag_argmax(...) ag_argmax_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_multinomial, (AG_PLACE, Tensor *p, int64_t n), (p, n))
 #define ag_multinomial(...) ag_multinomial_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_compare, (AG_PLACE, AgCompare how, Tensor *a, Tensor *b), (how, a, b))
+AG_NAME_CALL(Tensor *, ag_compare, (AG_PLACE, AgCompare comparison, Tensor *a, Tensor *b), (comparison, a, b))
 #define ag_compare(...) ag_compare_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_compare_scalar, (AG_PLACE, AgCompare how, Tensor *a, double b), (how, a, b))
+AG_NAME_CALL(Tensor *, ag_compare_scalar, (AG_PLACE, AgCompare comparison, Tensor *a, double b), (comparison, a, b))
 #define ag_compare_scalar(...) ag_compare_scalar_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_one_hot, (AG_PLACE, Tensor *ids, int64_t classes), (ids, classes))
 #define ag_one_hot(...) ag_one_hot_call(__FILE__, __LINE__, __VA_ARGS__)

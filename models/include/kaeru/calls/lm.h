@@ -1,14 +1,5 @@
 /* calls/lm.h: calls of the functions of lm.h, which note their line. Written by autograd/calls.py. */
 #if !defined KAERU_INSIDE && !defined KAERU_NO_LINES
-AG_NAME_CALL(Tensor *, lm_loss_with, (AG_PLACE, void *m, Tensor *ids, Tensor *targets, AgReduce reduce),
-    (m, ids, targets, reduce))
-#define lm_loss_with(...) lm_loss_with_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(NnCache *, lm_cache_new, (AG_PLACE, const void *m), (m))
-#define lm_cache_new(...) lm_cache_new_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, lm_logits, (AG_PLACE, void *m, Tensor *ids, NnCache *cache), (m, ids, cache))
-#define lm_logits(...) lm_logits_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, lm_next, (AG_PLACE, void *m, Tensor *ids, NnCache *cache), (m, ids, cache))
-#define lm_next(...) lm_next_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(LmData *, lm_data_open, (AG_PLACE, const char *path, const KaeruVocab *v), (path, v))
 #define lm_data_open(...) lm_data_open_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(LmData *, lm_data_of_text, (AG_PLACE, const char *name, const char *text, size_t n, const KaeruVocab *v),
@@ -38,13 +29,4 @@ AG_NAME_CALL(bool, lm_is_token_file, (AG_PLACE, const char *path), (path))
 #define lm_is_token_file(...) lm_is_token_file_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_MUST_CHECK AG_NAME_CALL(bool, lm_train, (AG_PLACE, LmTraining *t, bool resume), (t, resume))
 #define lm_train(...) lm_train_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(int32_t, lm_sample_next, (AG_PLACE, const ag_real *logits, int64_t n, const LmSampling *how), (logits, n, how))
-#define lm_sample_next(...) lm_sample_next_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(bool, lm_sample_probabilities, (AG_PLACE, const ag_real *logits, int64_t n, const LmSampling *how, double *p),
-    (logits, n, how, p))
-#define lm_sample_probabilities(...) lm_sample_probabilities_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(bool, lm_generate, (AG_PLACE, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how,
-    KaeruNextToken *next, void *arg),
-    (m, prompt, n, most, how, next, arg))
-#define lm_generate(...) lm_generate_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif

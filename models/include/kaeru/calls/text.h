@@ -20,6 +20,18 @@ AG_NAME_CALL_VOID(kaeru_text_stream_put, (AG_PLACE, KaeruTextStream *s, const ch
 #define kaeru_text_stream_put(...) kaeru_text_stream_put_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(kaeru_text_stream_end, (AG_PLACE, KaeruTextStream *s), (s))
 #define kaeru_text_stream_end(...) kaeru_text_stream_end_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_MUST_CHECK AG_NAME_CALL(bool, kaeru_lines_open, (AG_PLACE, KaeruLines *l, const char *path), (l, path))
+#define kaeru_lines_open(...) kaeru_lines_open_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(bool, kaeru_lines_of_text, (AG_PLACE, KaeruLines *l, const char *name, int64_t first, const char *text, size_t
+    size),
+    (l, name, first, text, size))
+#define kaeru_lines_of_text(...) kaeru_lines_of_text_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL_VOID(kaeru_lines_lower, (AG_PLACE, KaeruLines *l), (l))
+#define kaeru_lines_lower(...) kaeru_lines_lower_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(char *, kaeru_lines_join, (AG_PLACE, const KaeruLines *texts, int n, size_t *size), (texts, n, size))
+#define kaeru_lines_join(...) kaeru_lines_join_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL_VOID(kaeru_lines_close, (AG_PLACE, KaeruLines *l), (l))
+#define kaeru_lines_close(...) kaeru_lines_close_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(KaeruVocab *, kaeru_vocab_chars, (AG_PLACE, const char *text, size_t n), (text, n))
 #define kaeru_vocab_chars(...) kaeru_vocab_chars_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(KaeruVocab *, kaeru_vocab_words, (AG_PLACE, const char *text, size_t n, int64_t min_count), (text, n, min_count))

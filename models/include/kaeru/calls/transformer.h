@@ -49,12 +49,6 @@ AG_NAME_CALL(NnCache *, transformer_cache_new, (AG_PLACE, Transformer *m, int64_
 #define transformer_cache_new(...) transformer_cache_new_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(transformer_keep_weights, (AG_PLACE, Transformer *m, bool keep), (m, keep))
 #define transformer_keep_weights(...) transformer_keep_weights_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(transformer_to_settings, (AG_PLACE, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o,
-    NnSettings *s),
-    (src_vocab, tgt_vocab, o, s))
-#define transformer_to_settings(...) transformer_to_settings_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Transformer *, transformer_load, (AG_PLACE, const char *path), (path))
-#define transformer_load(...) transformer_load_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(TransformerEncoderOnly *, transformer_encoder_only_new, (AG_PLACE, int64_t vocab, TransformerOptions options),
     (vocab, options))
 #define transformer_encoder_only_new(...) transformer_encoder_only_new_call(__FILE__, __LINE__, __VA_ARGS__)

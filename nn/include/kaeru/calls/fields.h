@@ -4,16 +4,7 @@ AG_NAME_CALL_VOID(nn_fields_defaults, (AG_PLACE, const NnFields *fields, void *o
 #define nn_fields_defaults(...) nn_fields_defaults_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(bool, nn_fields_check, (AG_PLACE, const NnFields *fields, const void *o), (fields, o))
 #define nn_fields_check(...) nn_fields_check_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(nn_fields_to_settings, (AG_PLACE, const NnFields *fields, const void *o, NnSettings *s), (fields, o, s))
-#define nn_fields_to_settings(...) nn_fields_to_settings_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_MUST_CHECK AG_NAME_CALL(bool, nn_fields_from_settings, (AG_PLACE, const NnFields *fields, void *o, const NnSettings *s),
-    (fields, o, s))
-#define nn_fields_from_settings(...) nn_fields_from_settings_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(const char *, nn_field_text, (AG_PLACE, const NnField *f, const void *o, char buffer[NN_FIELD_BUFFER]),
     (f, o, buffer))
 #define nn_field_text(...) nn_field_text_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(bool, nn_options_read, (AG_PLACE, const NnOptions *list, int argc, char **argv, int *i), (list, argc, argv, i))
-#define nn_options_read(...) nn_options_read_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(nn_options_print, (AG_PLACE, const NnOptions *list, FILE *out), (list, out))
-#define nn_options_print(...) nn_options_print_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif

@@ -1,0 +1,14 @@
+/* isa_table.c: the table of one processor path; compiled once for each, like every file that includes simd.h. */
+#include "kernel_table.h"
+#include "simd.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define TABLE ISA(table)
+
+extern const KernelTable TABLE;
+const KernelTable TABLE = {
+    .name = TEXT(KERNEL_ISA),
+#define KERNEL(result, name, parameters, arguments, ret) .name = ISA(name),
+#include "kernels.def"
+};

@@ -1,0 +1,250 @@
+/* kernels.h: the kernels: functions that compute on arrays and know nothing of tensors.
+ *
+ * Three promises hold for every kernel:
+ *   1. The result has the same bits on any number of threads and with any instruction set (AVX-512,
+ *      AVX2, portable C): the order of every sum depends on the shapes alone, a product is added
+ *      with one rounding (fused multiply-add, emulated where the processor has none), and functions
+ *      of libm are called only if they round correctly (sqrt) or are exact.
+ *   2. No kernel asks the system for memory after the first calls: scratch memory is an argument or
+ *      belongs to the thread. A kernel that cannot get its scratch memory works without it.
+ *   3. plain/ has each kernel once more as plain loops. The tests compare the two; the double build
+ *      runs the plain loops.
+ *
+ * Conventions: sizes are element counts (int64_t) and may be 0; arrays are dense and row-major
+ * unless a stride is given; outputs may not overlap inputs unless a comment allows it. `add` false
+ * writes the output, true adds to it: the first gradient of a tensor is written, the next ones are
+ * added.
+ *
+ * A kernel k_<name> is declared below. Its definition is ISA(name), with its comment, in a file of
+ * kernel_isa_sources (fast/meson.build), which is compiled once for each instruction set.
+ * headers.py writes the list kernels.def from the declarations: KERNEL(result, name, (parameters),
+ * (arguments), RETURN), where RETURN is `return` if there is a result. From the list come the
+ * prototypes ISA(name) (simd.h) and ref_<name> (plain.h), the entry in a table (kernel_table.h) and
+ * the function k_<name> that calls this entry (kernel_table.c). */
+#ifndef KAERU_KERNELS_H
+#define KAERU_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kaeru/types.h"
+#include "philox.h"
+#include "threads.h"
+
+/* The short name of ag_real, for the library's own files. */
+typedef ag_real real;
+
+/* ---- functions of one number ----------------------------------------------------------------- */
+
+/* K_IDENTITY, K_NEG, ...: each is y = f(x) and dx = dy f'(x). unary_functions.def lists them with
+ * their formulas. */
+typedef enum {
+#define UNARY(name, reads, cost, value, gradient) K_##name,
+#include "unary_functions.def"
+} KUnary;
+
+/* Which array the derivative is computed from: K_NEG_READS, K_EXP_READS, ... */
+enum { K_READS_NONE, K_READS_X, K_READS_Y };
+enum {
+#define UNARY(name, reads, cost, value, gradient) K_##name##_READS = K_READS_##reads,
+#include "unary_functions.def"
+};
+
+/* ---- functions of two numbers ---------------------------------------------------------------- */
+
+#define K_DIMS 8
+/* A strided iteration over two arrays a and b of the same shape. Strides count elements; stride 0
+ * repeats an element (broadcasting). The kernels merge neighboring dimensions where they can; the
+ * caller need not. */
+typedef struct { int ndim; int64_t dim[K_DIMS], a[K_DIMS], b[K_DIMS]; } KWalk;
+
+typedef enum {
+    K_ADD, K_SUB, K_MUL, K_DIV,
+    K_POW,                  /* a^b: as C's pow for a < 0 with whole b, 0^0 = 1 */
+    K_MAX, K_MIN            /* NaN if either is NaN */
+} KBinary;
+
+/* ---- rotations ------------------------------------------------------------------------------- */
+
+/* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). For
+ * row r, row r % period of the table (period, 2 n) has the n cosines c, then the n sines s. Pair i
+ * is entries i and i + n, or 2 i and 2 i + 1 if `adjacent`. With `back`, by the negative angles:
+ * the backward rule. */
+typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRope;
+
+/* ---- the matrix product ---------------------------------------------------------------------- */
+
+/* `batch` products C = op(A) op(B), where op transposes if ta or tb is set: op(A) is (m, k), op(B)
+ * (k, n), C (m, n).
+ * lda, ldb, ldc: distance between stored rows; step_*: distance between the matrices of the batch
+ * (0: all products use one). add: C += instead of C =. Then, in the same pass: bias (n), if not
+ * NULL, is added to every row; pre (like C), if not NULL, receives the values before the
+ * activation; act is applied. add cannot be combined with bias or act.
+ * C[i][j] is the sum of k products, in blocks of K_GEMM_BLOCK in the order of k. Each block is one
+ * chain of fused multiply-adds that starts at 0. The sums of the blocks are added up in order, with
+ * `add` to the former C[i][j].
+ * bf16: the elements of op(A) and op(B) are rounded to bfloat16 (nearest even), and C[i][j] is a
+ * sum of blocks of K_BF16_BLOCK products, in the order of Intel's instruction TDPBF16PS. A last
+ * block that is shorter is filled up with zeros:
+ *     t0 = t1 = 0;  for p = 0, 2, ..., 30:  t0 = fma(a[p], b[p], t0), t1 = fma(a[p + 1], b[p + 1],
+ *     t1)
+ *     c = c + (t0 + t1)       c starts at 0, or with `add` at the former C[i][j]
+ * Here subnormal operands count as 0, and a result that is subnormal after rounding to 24 bits
+ * becomes 0. The sign and payload of a NaN are not specified.
+ * b_pairs: with bf16 and a batch of 1, B in bfloat16 instead of b: two neighbors of a stored row in
+ * an item, the first one in its lower half. Distances are still counted in numbers; ldb and the
+ * length of B's stored rows must be even. */
+#define K_GEMM_BLOCK 512
+#define K_BF16_BLOCK 32
+typedef struct {
+    bool ta, tb, add, bf16;
+    KUnary act;                     /* K_IDENTITY, K_RELU, K_GELU or K_GELU_ERF */
+    int64_t m, n, k, lda, ldb, ldc;
+    int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
+    const uint32_t *packed_b;       /* with bf16: B as k_pack_b packs it, instead of b; NULL: none.
+                                       batch must be 1 */
+    const uint32_t *b_pairs;        /* NULL: none */
+    const real *bias;
+    real *pre;
+    int64_t threads;                /* callers leave it 0; k_gemm sets it in its copy: so many
+                                       compute the product together */
+} KGemm;
+/* Packs B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half
+ * of its size. Products with B transposed are faster. In the others, the product's k is this n, and
+ * its ldb is this k. `to` holds k_packed_items(n, k) items: panels of K_PANEL rows of B, filled up
+ * with zeros. A panel has K_PANEL items for each two columns of B. The lower half of an item is a
+ * number of the first column, its upper half one of the second. */
+enum { K_PANEL = 16 };
+static inline int64_t bf16_whole_blocks(int64_t k)
+{
+    return (k + K_BF16_BLOCK - 1) / K_BF16_BLOCK * K_BF16_BLOCK;
+}
+static inline int64_t k_packed_items(int64_t n, int64_t k)
+{
+    return (n + K_PANEL - 1) / K_PANEL * K_PANEL * (bf16_whole_blocks(k) / 2);
+}
+typedef struct { int64_t n, k, ldb; uint32_t *to; const real *b; } KPackB;
+
+/* ---- the patches of an image under the windows of a convolution, as a matrix ----------------- */
+
+/* An image x (c, h, w) with `padding` zeros on each side, and windows of kh x kw items that are
+ * `dilation` apart. The windows are `stride` apart, ow in a row. Each of the three is for height
+ * and width. Of the window at row y and column v, item (channel, i, j) is x[channel, y stride + i
+ * dilation - padding, v stride + j dilation - padding]. The matrix (c kh kw, rows ow) has a column
+ * for each window of the rows first..first + rows - 1. */
+typedef struct {
+    int64_t c, h, w, kh, kw, ow, stride[2], padding[2], dilation[2], first, rows;
+} KPatches;
+
+/* ---- optimizers ------------------------------------------------------------------------------ */
+
+/* For Adam: 1 - beta^step, the power by squaring: the same bits on every machine. */
+static inline double adam_correction(double beta, int64_t step)
+{
+    double power = 1;
+    for (; step > 0; step >>= 1, beta *= beta) {
+        if (step & 1) {
+            power *= beta;
+        }
+    }
+    return 1 - power;
+}
+
+/* ---- the kernels ----------------------------------------------------------------------------- */
+
+/* Their comments stand at the definitions, ISA(name) in the file that is named here. */
+
+/* fill.c */
+void k_fill(int64_t n, real *y, real value);
+void k_axpy(int64_t n, real *y, real s, const real *x);
+void k_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add);
+bool k_all_finite(int64_t n, const real *x);
+double k_squared_distance(int64_t n, const real *a, const real *b);
+
+/* binary.c */
+void k_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b);
+void k_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, const real *dy,
+                       const real *a, const real *b, const real *y, bool add);
+void k_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate,
+              real value, bool add);
+
+/* copy.c */
+void k_copy(const KWalk *walk, void *dst, const void *src, size_t size);
+void k_copy_add(const KWalk *walk, real *dst, const real *src);
+
+/* distributions.c */
+void k_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high);
+void k_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation);
+void k_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter,
+               bool add);
+
+/* gather.c */
+void k_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids);
+void k_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy,
+                        const int32_t *ids, const int32_t *place, double *sums);
+
+/* gemm.c */
+void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
+
+/* gemm_bf16.c */
+void k_pack_b(const KPackB *job);
+void k_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+
+/* max.c */
+void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x,
+           bool least);
+
+/* norm.c */
+void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
+                  const real *x, const real *gamma, const real *beta, AgNorm kind);
+void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
+                           bool add_gamma, real *dbeta, bool add_beta, const real *dy,
+                           const real *x, const real *mean, const real *rest, const real *rstd,
+                           const real *gamma, AgNorm kind);
+void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
+                double eps);
+void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
+                         bool add_gamma, const real *dy, const real *x, const real *rstd,
+                         const real *gamma);
+void k_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
+                 const real *x, const real *mean, const real *factor, const real *beta);
+
+/* optimizer.c */
+void k_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o,
+            int64_t step, double grad_scale);
+void k_sgd(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first,
+           double grad_scale);
+
+/* rope.c */
+void k_rope(const KRope *shape, real *y, const real *x, const real *table);
+
+/* patches.c */
+void k_patches(const KPatches *p, real *matrix, const real *x);
+void k_patches_add(const KPatches *p, real *x, const real *matrix);
+
+/* reduce.c */
+void k_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add);
+void k_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
+                      const real *mean, const real *rest, const real *rstd, bool add);
+void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x,
+           real scale);
+
+/* softmax.c */
+void k_softmax(int64_t rows, int64_t n, real *y, const real *x);
+void k_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
+void k_log_softmax(int64_t rows, int64_t n, real *y, const real *x);
+void k_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y,
+                            bool add);
+void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum,
+                     const real *logits, const int32_t *target, int32_t ignore, double smoothing);
+void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits,
+                              const real *top, const real *log_sum, const int32_t *target,
+                              int32_t ignore, double smoothing, real scale, bool add);
+
+/* unary.c */
+void k_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q);
+void k_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y,
+                      double p, double q, bool add);
+
+#endif

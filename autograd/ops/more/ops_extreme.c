@@ -1,0 +1,91 @@
+/* ops_extreme.c: the largest and smallest items along a dimension, and what is composed of them. */
+#include <float.h>
+
+#include "buffers.h"
+#include "checks.h"
+#include "gather.h"
+#include "kaeru/autograd.h"
+#include "kaeru/gradients.h"
+#include "kernels.h"
+#include "more_table.h"
+#include "op.h"
+#include "ops/reduce.h"
+#include "shape.h"
+#include "tape.h"
+#include "tensor.h"
+#include "tensor_struct.h"
+
+/* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
+
+/* The reduction of a dimension to one of its items, whose place is an AG_INT. */
+static Reduction choice(const char *what, const Tensor *x, int dim, Along *a)
+{
+    check_tensor(what, "x", x, AG_REAL);
+    int d = check_along(what, x, dim);
+    Reduction r = reduction(what, x, DIMS(d));
+    if (r.count == 0) ag_usage_error(what, "there is nothing to choose from in shape %s", shape_text(x->shape));
+    if (r.count > INT32_MAX)
+        ag_usage_error(what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape));
+    *a = shape_along(&x->shape, d, d);
+    return r;
+}
+
+static Tensor *extreme(const char *what, const Op *op, Tensor *x, int dim, bool keep, bool least)
+{
+    Along a;
+    Reduction r = choice(what, x, dim, &a);
+    Tensor *y = op_new(op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    if (y->op) *(Along *)op_args(y, sizeof a) = a;
+    int32_t *index = y->op ? (int32_t *)(void *)op_save(y, y->numel) : NULL;
+    k_max(a.outer, a.n, a.inner, reals(y), index, reals(x), least);
+    return op_done(y);
+}
+
+void extreme_backward(Tensor *y)
+{
+    grad_scatter(y, *(Along *)y->args, 1, buffer_data(y->saved));
+}
+
+Tensor *ag_max_dim(Tensor *x, int dim, bool keep)
+{
+    return extreme(__func__, &op_table[OP_max_dim], x, dim, keep, false);
+}
+
+Tensor *ag_min_dim(Tensor *x, int dim, bool keep)
+{
+    return extreme(__func__, &op_table[OP_min_dim], x, dim, keep, true);
+}
+
+Tensor *ag_argmax(Tensor *x, int dim, bool keep)
+{
+    Along a;
+    Reduction r = choice(__func__, x, dim, &a);
+    Tensor *y = tensor_new(__func__, keep ? &r.kept : &r.dropped, AG_INT);
+    real *largest = op_scratch(__func__, y->numel, sizeof(real));
+    k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
+    op_scratch_end();
+    return y;
+}
+
+Tensor *ag_max(Tensor *x)
+{
+    check_tensor(__func__, "x", x, AG_REAL);
+    return ag_max_dim(ag_reshape(x, SHAPE(-1)), 0, false);
+}
+
+/* ---- logsumexp: m + ln sum of e^(x - m), m the largest x; held where it is infinite, because infinity - infinity is NaN -- */
+
+Tensor *ag_logsumexp(Tensor *x, int dim, bool keep)
+{
+    check_tensor(__func__, "x", x, AG_REAL);
+    if (reduction(__func__, x, DIMS(dim)).count == 0) {         /* ln 0, without a largest x */
+        return ag_log(ag_sum_dims(x, DIMS(dim), keep));
+    }
+    Along a;
+    Reduction r = choice(__func__, x, dim, &a);
+    double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
+    Tensor *largest = ag_clamp(ag_detach(ag_max_dim(x, dim, true)), -most, most);
+    Tensor *sum = ag_sum_dims(ag_exp(ag_sub(x, largest)), DIMS(dim), true);
+    Tensor *y = ag_add(ag_log(sum), largest);
+    return keep ? y : ag_reshape(y, r.dropped);
+}

@@ -1,0 +1,39 @@
+/* philox.h: Philox4x32-10, the counter-based random numbers of Salmon, Moraes, Dror and Shaw,
+ * "Parallel random numbers:
+ * as easy as 1, 2, 3" (2011): ten rounds of two 32 x 32 -> 64 bit products, each round with its own
+ * key. */
+#ifndef KAERU_PHILOX_H
+#define KAERU_PHILOX_H
+
+#include <stdint.h>
+
+enum { PHILOX_ROUNDS = 10 };
+#define PHILOX_M0 0xD2511F53u
+#define PHILOX_M1 0xCD9E8D57u
+#define PHILOX_W0 0x9E3779B9u       /* added to the key in each round: golden ratio, sqrt(3) - 1 */
+#define PHILOX_W1 0xBB67AE85u
+
+/* The four words at `counter`, in place. distributions.c computes many in vectors. */
+static inline void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1)
+{
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)PHILOX_M0 * counter[0], p1 = (uint64_t)PHILOX_M1 * counter[2];
+        counter[0] = (uint32_t)(p1 >> 32) ^ counter[1] ^ key0;
+        counter[1] = (uint32_t)p1;
+        counter[2] = (uint32_t)(p0 >> 32) ^ counter[3] ^ key1;
+        counter[3] = (uint32_t)p0;
+        key0 += PHILOX_W0;
+        key1 += PHILOX_W1;
+    }
+}
+
+/* The four words of block `counter` of stream `seed`. */
+static inline void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4])
+{
+    out[0] = (uint32_t)counter;
+    out[1] = (uint32_t)(counter >> 32);
+    out[2] = out[3] = 0;
+    philox4x32(out, (uint32_t)seed, (uint32_t)(seed >> 32));
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* updates.c: updates of leaves in place, outside any graph: what optimizers do. */
+#include "buffers.h"
+#include "checks.h"
+#include "kaeru/tensor.h"
+#include "kaeru/updates.h"
+#include "kernels.h"
+#include "tensor_struct.h"
+
+/* The items first..first+n-1 of leaf w, to be written. grad_scale and the gradient, an array of n
+ * numbers, are checked. */
+static real *part_of(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad,
+                     double grad_scale)
+{
+    check_number(what, "grad_scale", grad_scale, true, "a finite number");
+    if (n > 0) {
+        ag_check_pointer(what, "grad", grad);
+    }
+    real *values = values_to_write(what, "w", w, AG_REAL);
+    if (first < 0 || n < 0 || first > w->numel - n) {
+        ag_usage_error(what, "%lld items from %lld on, of a tensor with %lld", (long long)n,
+                       (long long)first, (long long)w->numel);
+    }
+    return values + first;
+}
+
+void ag_adam_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg,
+                         real *exp_avg_sq, const AgAdam *o, int64_t step, double grad_scale)
+{
+    ag_check_pointer(__func__, "o", o);
+    if (n > 0) {
+        ag_check_pointer(__func__, "exp_avg", exp_avg);
+    }
+    if (n > 0) {
+        ag_check_pointer(__func__, "exp_avg_sq", exp_avg_sq);
+    }
+    if (step < 1) {
+        ag_usage_error(__func__, "step is %lld, expected 1 or more", (long long)step);
+    }
+    k_adam(n, part_of(__func__, w, first, n, grad, grad_scale), exp_avg, exp_avg_sq, grad, o, step,
+           grad_scale);
+}
+
+void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,
+                        const AgSgd *o, bool is_first, double grad_scale)
+{
+    ag_check_pointer(__func__, "o", o);
+    k_sgd(n, part_of(__func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first,
+          grad_scale);
+}
+
+double ag_grad_sum_squares(Tensor *w)
+{
+    check_alive(__func__, "w", w);
+    const real *grad = tensor_grad_data(w);                     /* of leaves and retained tensors */
+    return grad ? k_squared_distance(w->numel, grad, NULL) : 0;
+}
+
+void ag_grad_scale(Tensor *w, double factor)
+{
+    check_number(__func__, "factor", factor, true, "a finite number");
+    check_tensor(__func__, "w", w, AG_REAL);
+    check_leaf(__func__, "w", w);
+    if (!w->grad) return;
+    count_write(__func__, w->grad);
+    k_unary(K_SCALE, w->numel, buffer_data(w->grad), buffer_data(w->grad), factor, 0);
+}
