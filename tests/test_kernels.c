@@ -85,6 +85,24 @@ static double ulps(float got, double exact)
     return fabs(got - exact) / ldexp(1, (e < -126 ? -126 : e) - 23);
 }
 
+/* By libm in double. */
+static double exact(KUnary f, double x)
+{
+    switch (f) {
+    case K_EXP: return exp(x);
+    case K_LOG: return log(x);
+    case K_TANH: return tanh(x);
+    case K_SIGMOID: return 1 / (1 + exp(-x));
+    case K_SILU: return x / (1 + exp(-x));
+    case K_SOFTPLUS: return (x < 0 ? 0 : x) + log1p(exp(-fabs(x)));
+    case K_LOG_SIGMOID: return -exact(K_SOFTPLUS, -x);
+    case K_ERF: return erf(x);
+    case K_SIN: return sin(x);
+    case K_COS: return cos(x);
+    default: return NAN;
+    }
+}
+
 START_TEST(unary_within_2_or_3_ulp)
 {
     static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID, K_SOFTPLUS, K_ERF, K_SIN, K_COS, K_SILU,
@@ -104,7 +122,7 @@ START_TEST(unary_within_2_or_3_ulp)
                 for (int i = 0; i < N; i++) {
                     if (functions[f] == K_SILU && x[i] < -87)
                         continue;                                       /* 0 */
-                    double u = ulps(y[i], ref_unary_1(functions[f], x[i], 0, 0));
+                    double u = ulps(y[i], exact(functions[f], x[i]));
                     bool coarse = functions[f] == K_SIN || functions[f] == K_COS || functions[f] == K_SILU;
                     ck_assert_msg(u <= 2 + coarse, "%s: function %d of %a is %a: off by %.3f ulp", k_isa(), functions[f], x[i],
                                   y[i], u);
@@ -124,7 +142,7 @@ START_TEST(small_sines_of_large_angles)
         for (int f = K_SIN; use_isa(isa_names[p]) && f <= K_COS; f++) {
             k_unary((KUnary)f, N, y, x, 0, 0);
             for (int i = 0; i < N; i++) {
-                double u = ulps(y[i], ref_unary_1((KUnary)f, x[i], 0, 0));
+                double u = ulps(y[i], exact((KUnary)f, x[i]));
                 ck_assert_msg(u <= 3, "%s: function %d of %a is %a: off by %.3f ulp", k_isa(), f, x[i], y[i], u);
             }
         }

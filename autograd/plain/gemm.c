@@ -91,7 +91,7 @@ void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)
                 if (s.pre) {
                     s.pre[p * s.step_c + at] = v;
                 }
-                c[at] = (real)ref_unary_1(s.act, v, 0, 0);
+                c[at] = ref_unary_1(s.act, v, 0, 0);
             }
         }
     }
