@@ -34,11 +34,30 @@ START_TEST(unary_matches_reference)
 {
     for (int l = 0; l < COUNT(lengths); l++)
         for (int e = 0; e < (_i == K_POW_SCALAR ? COUNT(exponents) : 1); e++) {
-            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25,
-                       .tolerance = 1e-6 };
+            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25 };
             c.in[0] = odd_input(&c, c.n);
             c.out[0] = output(&c, c.n);
             check_case(&c, call_unary);
+        }
+}
+END_TEST
+
+/* Floats of every exponent. */
+START_TEST(unary_matches_reference_everywhere)
+{
+    enum { STEP = 99991, N = 4294967296 / STEP };
+    for (int e = 0; e < (_i == K_POW_SCALAR ? COUNT(exponents) : 1); e += 3)
+        for (int back = 0; back < 2; back++) {
+            Case c = { .n = N, .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25 };
+            c.in[0] = input(&c, N, 0, 1);
+            c.in[1] = input(&c, N, -1, 1);
+            c.in[2] = input(&c, N, -1, 1);
+            for (int i = 0; i < N; i++) {
+                const uint32_t bits = (uint32_t)i * STEP;
+                memcpy(&c.in[0][i], &bits, sizeof bits);
+            }
+            c.out[0] = output(&c, N);
+            check_case(&c, back ? call_unary_backward : call_unary);
         }
 }
 END_TEST
@@ -48,8 +67,7 @@ START_TEST(unary_backward_matches_reference)
     for (int l = 0; l < COUNT(lengths); l++)
         for (int e = 0; e < (_i == K_POW_SCALAR ? COUNT(exponents) : 1); e++)
             for (int add = 0; add < 2; add++) {
-                Case c = { .n = lengths[l], .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25, .add = add,
-                           .tolerance = 2e-6 };
+                Case c = { .n = lengths[l], .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25, .add = add };
                 c.in[0] = _i >= K_GELU ? input(&c, c.n, -9, 9) : odd_input(&c, c.n);
                 for (int64_t i = 0; i < c.n; i += 5)
                     c.in[0][i] = i % 2 ? 0.0f : -0.75f;
@@ -267,7 +285,7 @@ enum { WALKS = 60 };
 START_TEST(binary_matches_reference)
 {
     for (int w = 0; w < WALKS; w++) {
-        Case c = { .f = _i, .tolerance = 1e-6 };
+        Case c = { .f = _i };
         int64_t n = draw_walk(&c.walk, w % 10 == 0);
         c.in[0] = odd_input(&c, extent(&c.walk, c.walk.a));
         c.in[1] = odd_input(&c, extent(&c.walk, c.walk.b));
@@ -280,7 +298,7 @@ END_TEST
 START_TEST(binary_backward_matches_reference)
 {
     for (int w = 0; w < WALKS; w++) {
-        Case c = { .f = _i, .flag = _i == K_SUB || draw() & 1, .add = draw() & 1, .tolerance = 1e-5 };
+        Case c = { .f = _i, .flag = _i == K_SUB || draw() & 1, .add = draw() & 1 };
         int64_t n = draw_walk(&c.walk, w % 10 == 0), na = extent(&c.walk, c.walk.a), nb = extent(&c.walk, c.walk.b);
         c.in[0] = input(&c, na, _i == K_POW ? 0.2 : -2, 2);
         c.in[1] = input(&c, nb, 0.3, 2);
@@ -298,7 +316,7 @@ END_TEST
 START_TEST(long_rows_are_divided)
 {
     enum { LONG = 100000 };
-    Case c = { .f = _i, .flag = _i == K_SUB, .add = true, .tolerance = 1e-5,
+    Case c = { .f = _i, .flag = _i == K_SUB, .add = true,
                .walk = { .ndim = 1, .dim = { LONG }, .a = { 1 }, .b = { 1 } } };
     for (int i = 0; i < 4; i++) c.in[i] = input(&c, LONG, 0.3, 2);
     c.out[0] = output(&c, LONG);
@@ -363,7 +381,7 @@ START_TEST(copies_match_reference)
         c.bytes = byte_output(&c, n * c.f + align_offset(&c));
         check_case(&c, call_copy);
 
-        Case add = { .walk = *walk, .tolerance = 0 };
+        Case add = { .walk = *walk };
         add.in[0] = input(&add, extent(walk, walk->b), -1, 1);
         add.out[0] = output(&add, n);
         for (int64_t i = 0; i < n; i++)
@@ -379,6 +397,7 @@ Suite *kernels_suite(void)
     TCase *tests = tcase_create("elementwise");
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, unary_matches_reference, 0, FUNCTIONS);
+    tcase_add_loop_test(tests, unary_matches_reference_everywhere, 0, FUNCTIONS);
     tcase_add_loop_test(tests, unary_backward_matches_reference, 0, FUNCTIONS);
     tcase_add_test(tests, relu_backward_of_odd_gradients);
     tcase_add_test(tests, unary_within_2_or_3_ulp);

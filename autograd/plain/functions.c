@@ -91,7 +91,7 @@ real real_exp(real x)
 {
     int k;
     if (isnan(x)) return x;
-    const float r = reduced(x < -105 ? -105 : x > 89 ? 89 : x, &k);     /* beyond: 0, infinity */
+    const float r = reduced(fminf(fmaxf(x, -105), 89), &k);             /* beyond: 0, infinity */
     const float p = POLYNOMIAL(r, 0.5f, 0x1.5554a2p-3f, 0x1.55568ap-5f, 0x1.123008p-7f,
                                0x1.6b6de6p-10f);
     return ldexpf(1 + fmaf(p, r * r, r), k);
@@ -113,7 +113,7 @@ real real_expm1(real x)
     return fmaf(scale, expm1_small(r), scale - 1);
 }
 
-/* ln x = k ln 2 + ln(1 + f) with x = 2^k (1 + f), f in -1/3..1/3. */
+/* Returns ln x = k ln 2 + ln(1 + f) with x = 2^k (1 + f), f in -1/3..1/3. */
 real real_log(real x)
 {
     int k;
@@ -130,8 +130,8 @@ real real_log(real x)
     return fmaf((float)k, 0x1.62e43p-1f, fmaf(p, f * ff, -0.5f * ff) + f);
 }
 
-/* e^(y ln x) in double, because the exponential makes the error of y ln x up to 100 times larger.
- * What is not a power of a positive finite number goes to ag_math_pow. */
+/* Returns e^(y ln x), computed in double, because the exponential makes the error of y ln x up to
+ * 100 times larger. What is not a power of a positive finite number goes to ag_math_pow. */
 real real_pow(real x, real y)
 {
     if (!(x > 0 && x < INFINITY && fabsf(y) < INFINITY)) return (float)ag_math_pow(x, y);
@@ -141,13 +141,13 @@ real real_pow(real x, real y)
         m *= 2;
         k--;
     }
-    const double s = (m - 1) / (m + 1), z = s * s;                      /* ln m = 2 (s + s^3/3...) */
-    double series = 1. / 19;
+    const double s = (m - 1) / (m + 1), z = s * s;
+    double series = 1. / 19;                                  /* ln m = 2 s (1 + z/3 + z^2/5 ...) */
     for (int n = 17; n >= 1; n -= 2) {
         series = series * z + 1. / n;
     }
-    double t = y * (k * 0x1.62e42fefa39efp-1 + (s + s) * series);
-    t = t > 150 ? 150 : t < -150 ? -150 : t;
+    const double exact = y * (k * 0x1.62e42fefa39efp-1 + (s + s) * series);
+    const double t = fmin(fmax(exact, -150), 150);
     const double n = rint(t * 0x1.71547652b82fep+0), r = t - n * 0x1.62e42fefa39efp-1;
     double power = 1;
     for (int i = 11; i >= 1; i--) {
@@ -156,14 +156,16 @@ real real_pow(real x, real y)
     return (float)ldexp(power, (int)n);
 }
 
-/* tanh |x| = (1 - e) / (1 + e) with e = e^-2|x| = scale (1 + p). Where x is small, 1 - e is summed
- * without its 1, and the rounding of the quotient is made less by t = h + h t, h = (1 - e) / 2. */
+/* Returns t with the sign of x, t = tanh |x| = (1 - e) / (1 + e), e = e^-2|x| = scale (1 + p).
+ * Where x is small, 1 - e is summed without its 1, and the rounding of the quotient is made less by
+ * t = h + h t, h = (1 - e) / 2. */
 real real_tanh(real x)
 {
     int k;
     if (isnan(x)) return x;
     const float r = reduced(fabsf(x) > 10 ? -20 : -2 * fabsf(x), &k), scale = ldexpf(1, k);
-    const float p = expm1_small(r), e = fmaf(scale, p, scale), less = fmaf(-scale, p, 1 - scale);
+    const float p = expm1_small(r), e = fmaf(scale, p, scale);
+    const float less = fmaf(-scale, p, 1 - scale);
     const float h = 0.5f * less;
     const float t = fabsf(x) > 0.75f ? 1 - (e + e) / (1 + e) : fmaf(h, less / (1 + e), h);
     return copysignf(t, x);
@@ -177,7 +179,8 @@ static float erf_small(float t)
     return fmaf(p, t, t);
 }
 
-/* Returns 1 - erf(t) = e^(-t^2) q P(q), q = 1 / (1 + 0.4 t), for t in 1..10; in *gauss e^(-t^2). */
+/* Returns 1 - erf(t) = e^(-t^2) q P(q), q = 1 / (1 + 0.4 t), for t in 1..10. *gauss receives
+ * e^(-t^2), for any t >= 0. */
 static float erf_rest_large(float t, float *gauss)
 {
     const float q = 1 / fmaf(t, 0.4f, 1), tt = t * t, lost = fmaf(t, t, -tt);
@@ -216,7 +219,7 @@ static void sine_and_cosine(int quarters, float f, float *sine, float *cosine)
     *cosine = turned[(quarters + 1) & 3];
 }
 
-/* x = n pi/2 + r, with pi/2 in three parts. */
+/* Reduces x to r = x - n pi/2, with pi/2 in three parts. */
 real real_sine(real x, int quarters)
 {
     if (!(fabsf(x) <= (float)K_MOST_ANGLE)) return k_sine_of_large(x, quarters);
@@ -238,10 +241,11 @@ void real_turns(real u, real *sine, real *cosine)
 
 /* ---- functions made of cores ----------------------------------------------------------------- */
 
-/* Returns x, or the nearest number in low..high. */
+/* Returns x, or the nearest number in low..high; NaN for NaN. */
 static real held(real x, real low, real high)
 {
-    return x < low ? low : x > high ? high : x;
+    if (x < low) return low;
+    return x > high ? high : x;
 }
 
 real real_exp_negative(real x)
@@ -263,7 +267,7 @@ real real_sigmoid(real x)
     return x < 0 ? lower : 1 - lower;
 }
 
-/* The slope is s (1 + x (1 - s)), s = 1 / (1 + e), 1 - s = e s. */
+/* Computes x s and the slope s (1 + x (1 - s)) with s = 1 / (1 + e), 1 - s = e s. */
 real real_silu(real x, real *slope)
 {
     const real h = held(x, -87, 87), e = real_exp(-h), s = 1 / (1 + e);
@@ -273,17 +277,18 @@ real real_silu(real x, real *slope)
     return x < -87 ? (real)-0.0 : x * s;
 }
 
-/* ln(1 + e^x) = max(x, 0) + ln(1 + e) with e = e^-|x|. What 1 + e loses by rounding is added. */
+/* Returns ln(1 + e^x) = max(x, 0) + ln(1 + e) with e = e^-|x|. What 1 + e loses by
+ * rounding is added. */
 real real_softplus(real x)
 {
     const real e = real_exp(-REAL(fabs)(x)), sum = 1 + e;
-    return (x < 0 ? 0 : x) + (real_log(sum) + (e - (sum - 1)) / sum);
+    return held(x, 0, (real)INFINITY) + (real_log(sum) + (e - (sum - 1)) / sum);
 }
 
 /* x/2 (1 + tanh u) = x sigmoid(2 u) with 2 u = A x + B x^3 = 2 sqrt(2/pi) (x + 0.044715 x^3). */
 static const real GELU_A = (real)1.5957691216057308, GELU_B = (real)0.07135481627260025;
 
-/* Beyond 16 the sigmoid is 0 or 1; held there, it meets no infinity. */
+/* Holds x where the sigmoid is 0 or 1, so that it meets no infinity. */
 real real_gelu(real x)
 {
     const real h = x < -16 ? -16 : x;
@@ -305,7 +310,8 @@ static real normal_below(real x, real *gauss)
     return x < 0 ? above : 1 - above;
 }
 
-/* x times normal_below. Below -13 it is 0, and so is its derivative: they would be subnormal. */
+/* Returns x times normal_below. Below -13 it is 0, and so is its derivative: they would
+ * be subnormal. */
 real real_gelu_erf(real x)
 {
     real gauss;

@@ -43,7 +43,8 @@ static double row_total(RowSum *s)
 }
 
 /* A sum down a column: a chunk is some whole blocks of 64 rows, and there are at most 32 chunks.
- * Each block, each chunk and the total is one chain of additions from 0. Threads can take chunks. */
+ * Each block, each chunk and the total is one chain of additions from 0. In the fast kernels,
+ * threads can take chunks. */
 enum { COLUMN_BLOCK = 64, COLUMN_CHUNKS = 32 };
 typedef struct { int64_t length, row; real block, chunk, total; } ColumnSum;
 
@@ -102,13 +103,14 @@ static Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
     return (Row){ x + at / inner * n * inner + at % inner, inner, n };
 }
 
-/* The term of an item x: x, x - mean, or the square of that. */
+/* What is summed: the items, their differences from the mean, or the squares of these. */
 typedef enum { VALUE, DEVIATION, SQUARE } Term;
 
 static real term_of(Term term, real x, real mean)
 {
     const real deviation = x - mean;
-    return term == VALUE ? x : term == DEVIATION ? deviation : deviation * deviation;
+    if (term == VALUE) return x;
+    return term == DEVIATION ? deviation : deviation * deviation;
 }
 
 /* Returns the sum of a row's terms. If its items lie side by side, it is the sum along a row, and
@@ -186,8 +188,8 @@ void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, c
     }
 }
 
-/* The mean is two numbers. The first one has rounding errors; the mean of the deviations from it
- * corrects it, and what the corrected one loses by rounding is `rest`. */
+/* Computes the mean as two numbers. The first one has rounding errors; the mean of the deviations
+ * from it corrects it, and what the corrected one loses by rounding is `rest`. */
 void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest,
              const real *x, real scale)
 {
@@ -212,7 +214,7 @@ void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real 
     }
 }
 
-/* The sum along a row with 16 lanes, of doubles, in at most 256 pieces of whole blocks. */
+/* Adds up along a row with 16 lanes of doubles, in at most 256 pieces of whole blocks. */
 double ref_squared_distance(int64_t n, const real *a, const real *b)
 {
     enum { SQUARE_LANES = 16 };
@@ -254,7 +256,8 @@ static real row_max(int64_t n, const real *x)
     return best;
 }
 
-/* Returns `value`, but NaN if an item of the row is NaN: for a row without an item above -infinity. */
+/* Returns `value`, but NaN if an item of the row is NaN: for a row without an item above
+ * -infinity. */
 static real masked_value(int64_t n, const real *x, real value)
 {
     for (int64_t j = 0; j < n; j++) {
@@ -370,13 +373,14 @@ static double deviation_of(const Norm *k, double var)
     return k->eps_inside ? sqrt(var + k->eps) : sqrt(var) + k->eps;
 }
 
-/* Whether the sums in reals are good enough. If not (NaN, too), the row is computed in double. */
+/* Returns whether the sums in reals are good enough. If not (NaN, too), the row is computed in
+ * double. */
 static bool is_ordinary(real rstd)
 {
     return 0x1p-50 < rstd && rstd < 0x1p50;
 }
 
-/* Whether a row's gradients are computed in double. */
+/* Returns whether a row's gradients are computed in double. */
 static bool is_extreme(real rstd)
 {
     return rstd >= 0x1p50 || (0 < rstd && rstd <= 0x1p-50);
@@ -407,8 +411,8 @@ static Statistics row_in_double(const Norm *k, real *y, const real *x)
     return (Statistics){ mean, (real)(first - mean + off), (real)rstd };
 }
 
-/* Minus the derivative of rstd by an item, divided by the item's deviation from the mean: r^3 / N
- * with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
+/* Returns minus the derivative of rstd by an item, divided by the item's deviation from the mean:
+ * r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
 static double slope_of(const Norm *k, double rstd)
 {
     if (rstd == 0) return 0;
@@ -441,8 +445,8 @@ static real gradient_of(const Norm *k, const real *dy, int64_t j)
     return k->gamma ? dy[j] * k->gamma[j] : dy[j];
 }
 
-/* With t = x - mean, which is exact where the mean is large and the deviation small, the normalized
- * x is (t - rest) rstd. */
+/* Computes a row of y from (t - rest) rstd with t = x - mean, which is exact where the mean is
+ * large and the deviation small. */
 static Statistics layer_norm_row(const Norm *k, real *y, const real *x)
 {
     const double n = (double)k->n;
@@ -461,11 +465,14 @@ static Statistics layer_norm_row(const Norm *k, real *y, const real *x)
     const real rest = (real)off, rstd = (real)(1 / deviation_of(k, var < 0 ? 0 : var));
     if (!is_ordinary(rstd)) return row_in_double(k, y, x);
     for (int64_t j = 0; j < k->n; j++) {
-        real normal = REAL(fma)(x[j] - mean, rstd, -rest * rstd);
-        y[j] = k->gamma && k->beta ? REAL(fma)(normal, k->gamma[j], k->beta[j])
-               : k->gamma          ? normal * k->gamma[j]
-               : k->beta           ? normal + k->beta[j]
-                                   : normal;
+        y[j] = REAL(fma)(x[j] - mean, rstd, -rest * rstd);
+        if (k->gamma && k->beta) {
+            y[j] = REAL(fma)(y[j], k->gamma[j], k->beta[j]);
+        } else if (k->gamma) {
+            y[j] *= k->gamma[j];
+        } else if (k->beta) {
+            y[j] += k->beta[j];
+        }
     }
     return (Statistics){ mean, rest, rstd };
 }
@@ -482,7 +489,7 @@ void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, re
     }
 }
 
-/* As ref_sum_normalized, where a row's numbers are extreme. */
+/* Computes an item of ref_sum_normalized in double, where a row's numbers are extreme. */
 static real column_in_double(int64_t rows, int64_t n, int64_t j, real start, const real *dy,
                              const real *x, const real *mean, const real *rest, const real *rstd)
 {
@@ -526,8 +533,8 @@ static void sum_dgamma(int64_t rows, int64_t n, real *y, const real *dy, const r
     }
 }
 
-/* With c = t - rest, t = x - mean, and g = dy gamma: dx = r (g - mean g) - k c sum(g c), where
- * sum(g c) = sum(g t) - rest sum(g). All that is the same for each item is in `shift`. */
+/* Computes, with c = t - rest, t = x - mean, and g = dy gamma: dx = r (g - mean g) - k c sum(g c),
+ * where sum(g c) = sum(g t) - rest sum(g). All that is the same for each item is in `shift`. */
 static void layer_norm_backward_row(const Norm *k, Statistics s, real *dx, const real *dy,
                                     const real *x, bool add)
 {
@@ -538,7 +545,8 @@ static void layer_norm_backward_row(const Norm *k, Statistics s, real *dx, const
         row_add(&sum_g, g);
         row_add(&sum_gt, g * (x[j] - s.mean));
     }
-    const double sum = row_total(&sum_g), slope = slope_of(k, r) * (row_total(&sum_gt) - rest * sum);
+    const double sum = row_total(&sum_g), dot = row_total(&sum_gt) - rest * sum;
+    const double slope = slope_of(k, r) * dot;
     const real shift = (real)(slope * rest - r * sum / (double)k->n);
     for (int64_t j = 0; j < k->n; j++) {
         const real g = gradient_of(k, dy, j);
@@ -547,7 +555,7 @@ static void layer_norm_backward_row(const Norm *k, Statistics s, real *dx, const
     }
 }
 
-/* In a row of one item, g - mean g is exactly 0, which sums in reals do not give. */
+/* Computes a row of one item in double, where g - mean g is exactly 0. */
 void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                              bool add_gamma, real *dbeta, bool add_beta, const real *dy,
                              const real *x, const real *mean, const real *rest, const real *rstd,
@@ -606,7 +614,7 @@ void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, c
     }
 }
 
-/* With g = dy gamma: dx = r g - r^3 / n x sum(g x). */
+/* Computes, with g = dy gamma, dx = r g - r^3 / n x sum(g x). */
 static void rms_norm_backward_row(const Norm *k, Statistics s, real *dx, const real *dy,
                                   const real *x, bool add)
 {
@@ -683,7 +691,7 @@ void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log
     }
 }
 
-/* In a row of -infinity every probability counts as 0. */
+/* Takes each probability in a row of -infinity as 0. */
 void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits,
                                 const real *top, const real *log_sum, const int32_t *target,
                                 int32_t ignore, double smoothing, real scale, bool add)

@@ -34,8 +34,8 @@ void ref_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low
     }
 }
 
-/* Two uniform numbers u and t make two normal ones: the square root of -2 ln u times the cosine and
- * the sine of t turns (Box and Muller 1958). */
+/* Makes two normal numbers of two uniform ones, u and t: the square root of -2 ln u times the
+ * cosine and the sine of t turns (Box and Muller 1958). */
 void ref_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ void ref_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uin
     }
 }
 
-/* The step is computed as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
+/* Computes the step as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
 void ref_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad,
               const AgAdam *o, int64_t step, double grad_scale)
 {
