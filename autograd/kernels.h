@@ -7,8 +7,8 @@
  *      of libm are called only if they round correctly (sqrt) or are exact.
  *   2. No kernel asks the system for memory after the first calls: scratch memory is an argument or
  *      belongs to the thread. A kernel that cannot get its scratch memory works without it.
- *   3. plain/ has each kernel once more as plain loops. The tests compare the two; the double build
- *      runs the plain loops.
+ *   3. plain/ has each kernel once more as plain loops, with the same bits: the tests compare the
+ *      two. A build without the part `fast` and the double build run the plain loops.
  *
  * Conventions: sizes are element counts (int64_t) and may be 0; arrays are dense and row-major
  * unless a stride is given; outputs may not overlap inputs unless a comment allows it. `add` false

@@ -8,19 +8,26 @@
 
 enum { STEPS = 60 };
 
-/* Of the weights that this program trains. It changes where the arithmetic of the library does. */
-static const uint64_t expected_hash = 0xff988ff171feb8f2;
+/* Of the weights that this program trains, and of the last losses. It changes where the arithmetic of the library does. */
+static const uint64_t expected_hash = 0x115eccc30cc028e7;
 
-/* Adds the bits of a module's parameters to the hash (FNV-1a). */
-static uint64_t hash_of(uint64_t hash, void *module)
+/* Adds a number's bits to the hash (FNV-1a). */
+static uint64_t add_number(uint64_t hash, float x)
 {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (hash ^ bits) * 0x100000001b3;
+}
+
+/* Adds a loss and a module's parameters to the hash. */
+static uint64_t hash_of(uint64_t hash, double loss, void *module)
+{
+    hash = add_number(hash, (float)loss);
     NnParameters *list = nn_parameters(module);
     for (int i = 0; i < list->n; i++) {
         const float *data = tensor_data(list->item[i].tensor);
         for (int64_t k = 0; k < tensor_numel(list->item[i].tensor); k++) {
-            uint32_t bits;
-            memcpy(&bits, &data[k], sizeof bits);
-            hash = (hash ^ bits) * 0x100000001b3;
+            hash = add_number(hash, data[k]);
         }
     }
     ag_free(list);
@@ -43,7 +50,7 @@ static double train_skip(uint64_t *hash)
         nn_optimizer_step(adam);
         ag_end(s);
     }
-    *hash = hash_of(*hash, f);
+    *hash = hash_of(*hash, last, f);
     ag_free(adam);
     ag_free(f);
     return last / first;
@@ -56,7 +63,7 @@ static double train_gpt(uint64_t *hash, AgPrecision precision, double dropout)
     GPTOptions options = gpt_defaults();
     options.layers = 2;
     options.heads = 2;
-    options.width = 16;
+    options.width = 40;
     options.vocab = VOCAB;
     options.context = LENGTH;
     options.dropout = dropout;
@@ -78,7 +85,7 @@ static double train_gpt(uint64_t *hash, AgPrecision precision, double dropout)
         nn_optimizer_step(adam);
         ag_end(s);
     }
-    *hash = hash_of(*hash, gpt);
+    *hash = hash_of(*hash, last, gpt);
     ag_free(adam);
     ag_free(gpt);
     return last / first;

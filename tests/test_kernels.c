@@ -62,6 +62,29 @@ START_TEST(unary_matches_reference_everywhere)
 }
 END_TEST
 
+/* So many numbers that the last bit of a polynomial's last coefficient changes one of them. */
+START_TEST(unary_matches_reference_closely)
+{
+    enum { N = 1 << 22 };
+    float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *expected = malloc(N * sizeof *expected);
+    ck_assert(x && y && expected);
+    for (int i = 0; i < N; i++) x[i] = (float)(i - N / 2) * 0x1.234567p-18f;
+    if (_i == FUNCTIONS) {
+        k_normal(N, y, 3, 5, 0, 1);
+        ref_normal(N, expected, 3, 5, 0, 1);
+    } else {
+        k_unary((KUnary)_i, N, y, x, 0.75, 1.25);
+        ref_unary((KUnary)_i, N, expected, x, 0.75, 1.25);
+    }
+    for (int i = 0; i < N; i++)
+        ck_assert_msg(memcmp(&y[i], &expected[i], sizeof *y) == 0 || (isnan(y[i]) && isnan(expected[i])),
+                      "item %d is %a, expected %a", i, (double)y[i], (double)expected[i]);
+    free(x);
+    free(y);
+    free(expected);
+}
+END_TEST
+
 START_TEST(unary_backward_matches_reference)
 {
     for (int l = 0; l < COUNT(lengths); l++)
@@ -398,6 +421,7 @@ Suite *kernels_suite(void)
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, unary_matches_reference, 0, FUNCTIONS);
     tcase_add_loop_test(tests, unary_matches_reference_everywhere, 0, FUNCTIONS);
+    tcase_add_loop_test(tests, unary_matches_reference_closely, 0, FUNCTIONS + 1);
     tcase_add_loop_test(tests, unary_backward_matches_reference, 0, FUNCTIONS);
     tcase_add_test(tests, relu_backward_of_odd_gradients);
     tcase_add_test(tests, unary_within_2_or_3_ulp);

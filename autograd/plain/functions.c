@@ -241,6 +241,14 @@ void real_turns(real u, real *sine, real *cosine)
 
 /* ---- functions made of cores ----------------------------------------------------------------- */
 
+/* Beyond these numbers, SiLU and both forms of GELU are 0 or x: the sigmoid, or what is in the
+ * place of it, is 0 or 1, and held there, it meets no infinity and no subnormal number. */
+#ifdef KAERU_DOUBLE
+enum { SILU_FAR = 700, GELU_FAR = 37, GELU_ERF_FAR = 37 };
+#else
+enum { SILU_FAR = 87, GELU_FAR = 16, GELU_ERF_FAR = 13 };
+#endif
+
 /* Returns x, or the nearest number in low..high; NaN for NaN. */
 static real held(real x, real low, real high)
 {
@@ -270,11 +278,11 @@ real real_sigmoid(real x)
 /* Computes x s and the slope s (1 + x (1 - s)) with s = 1 / (1 + e), 1 - s = e s. */
 real real_silu(real x, real *slope)
 {
-    const real h = held(x, -87, 87), e = real_exp(-h), s = 1 / (1 + e);
+    const real h = held(x, -SILU_FAR, SILU_FAR), e = real_exp(-h), s = 1 / (1 + e);
     if (slope) {
-        *slope = x < -87 ? 0 : s * REAL(fma)(h, e * s, 1);
+        *slope = x < -SILU_FAR ? 0 : s * REAL(fma)(h, e * s, 1);
     }
-    return x < -87 ? (real)-0.0 : x * s;
+    return x < -SILU_FAR ? (real)-0.0 : x * s;
 }
 
 /* Returns ln(1 + e^x) = max(x, 0) + ln(1 + e) with e = e^-|x|. What 1 + e loses by
@@ -288,16 +296,15 @@ real real_softplus(real x)
 /* x/2 (1 + tanh u) = x sigmoid(2 u) with 2 u = A x + B x^3 = 2 sqrt(2/pi) (x + 0.044715 x^3). */
 static const real GELU_A = (real)1.5957691216057308, GELU_B = (real)0.07135481627260025;
 
-/* Holds x where the sigmoid is 0 or 1, so that it meets no infinity. */
 real real_gelu(real x)
 {
-    const real h = x < -16 ? -16 : x;
+    const real h = x < -GELU_FAR ? -GELU_FAR : x;
     return h * real_sigmoid(h * REAL(fma)(h * h, GELU_B, GELU_A));
 }
 
 real real_gelu_slope(real x)
 {
-    const real h = held(x, -16, 16), hh = h * h;
+    const real h = held(x, -GELU_FAR, GELU_FAR), hh = h * h;
     const real lower = sigmoid_lower(h * REAL(fma)(hh, GELU_B, GELU_A));
     const real inner_slope = REAL(fma)(hh, 3 * GELU_B, GELU_A);
     return REAL(fma)(h * inner_slope, REAL(fma)(-lower, lower, lower), h < 0 ? lower : 1 - lower);
@@ -310,19 +317,18 @@ static real normal_below(real x, real *gauss)
     return x < 0 ? above : 1 - above;
 }
 
-/* Returns x times normal_below. Below -13 it is 0, and so is its derivative: they would
- * be subnormal. */
+/* Returns x times normal_below. */
 real real_gelu_erf(real x)
 {
     real gauss;
-    const real below = normal_below(held(x, -13, 13), &gauss);
-    return x < -13 ? (real)-0.0 : x * below;
+    const real below = normal_below(held(x, -GELU_ERF_FAR, GELU_ERF_FAR), &gauss);
+    return x < -GELU_ERF_FAR ? (real)-0.0 : x * below;
 }
 
 real real_gelu_erf_slope(real x)
 {
     real gauss;
-    const real h = held(x, -13, 13), below = normal_below(h, &gauss);
+    const real h = held(x, -GELU_ERF_FAR, GELU_ERF_FAR), below = normal_below(h, &gauss);
     const real density = (real)0.3989422804014327;                      /* 1 / sqrt(2 pi) */
-    return x < -13 ? 0 : REAL(fma)(h * density, gauss, below);
+    return x < -GELU_ERF_FAR ? 0 : REAL(fma)(h * density, gauss, below);
 }
