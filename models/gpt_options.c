@@ -3,8 +3,9 @@
 
 #include "kaeru/gpt.h"
 
-/* A name, its default, the smallest and the largest value, its help, and further members of NnField.
- * The upper limits are far above any real model, but the product of any two fits an int64_t. */
+/* A name, its default, the smallest and the largest value, its help, and further members of
+ * NnField. The upper limits are far above any real model, but the product of any two fits an
+ * int64_t. */
 #define FIELD(name, ...) NN_FIELD(#name, GPTOptions, name, __VA_ARGS__)
 static const NnField fields[] = {
     FIELD(layers, 12, 1, 100000, "blocks", .fixed = true),
@@ -35,7 +36,7 @@ double gpt_size(const GPTOptions *o)
 {
     ag_check_pointer(__func__, "o", o);
     double width = (double)o->width;
-    double matrices = (3 + 1 + 4 + 4) * width * width;      /* c_attn, c_proj, and those of the mlp */
+    double matrices = (3 + 1 + 4 + 4) * width * width;      /* of the attention, of the mlp */
     double biases = o->bias ? (3 + 1 + 4 + 1) * width : 0;
     double norm = o->bias ? 2 * width : width;
     double block = matrices + biases + 2 * norm;

@@ -6,10 +6,8 @@
 #include "kaeru/fields.h"
 #include "kaeru/nn.h"
 
-typedef struct {
-    int64_t vocab, context, layers;
-    Linear *head;               /* the output layer, without a bias: D -> V */
-} LmSizes;
+/* Sizes, and the output layer: D -> V, without a bias. */
+typedef struct { int64_t vocab, context, layers; Linear *head; } LmSizes;
 
 /* What a language model gives for its training, its use and its files. */
 typedef struct LmFunctions {
@@ -19,18 +17,15 @@ typedef struct LmFunctions {
     Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
     const NnFields *fields;     /* the table of the model's options, for checkpoints */
     size_t options;             /* the offset of the options in the model's struct */
-    /* The prefix of names in files of transformers: its class that generates has it in all names but
-     * that of the output layer, lm_head. Its class without an output layer does not have it. */
+    /* The prefix of names in files of transformers: its class that generates has it in all names
+     * but that of the output layer, lm_head. Its class without an output layer does not have it. */
     const char *prefix;
     bool transposed;            /* whether weights in these files are (in,out), as in Conv1D */
 } LmFunctions;
 
 /* The beginning of the struct of each language model. Its constructor sets the functions, and
  * module.forward to lm_forward, which tells it from other modules. */
-typedef struct {
-    Module module;
-    const LmFunctions *lm;
-} LanguageModel;
+typedef struct { Module module; const LmFunctions *lm; } LanguageModel;
 
 /* Returns the logits of a language model: ids (B,T) -> (B,T,V). */
 Tensor *lm_forward(void *m, Tensor *ids);
@@ -40,8 +35,8 @@ const LmFunctions *lm_functions(const void *m);
 LmSizes lm_sizes(const char *what, const void *m);
 /* Returns the number of positions in the cache. Checks that they are the first ones of the text. */
 int64_t cache_past(const char *what, const NnCache *cache);
-/* Returns cache_past, or 0 if the cache is NULL. Checks that ids are (B,T), and that the context has
- * room for them behind those in the cache. */
+/* Returns cache_past, or 0 if the cache is NULL. Checks that ids are (B,T), and that the context
+ * has room for them behind those in the cache. */
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
 
 #endif

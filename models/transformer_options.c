@@ -6,8 +6,8 @@
 _Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int),
                "fields of the kind NN_FIELD_INT are read as int");
 
-/* A name, its member, its default, the smallest and the largest value, its help, and further members
- * of NnField. The names are the settings of checkpoints. */
+/* A name, its member, its default, the smallest and the largest value, its help, and further
+ * members of NnField. The names are the settings of checkpoints. */
 #define FIELD(name, member, ...) NN_FIELD(name, TransformerOptions, member, __VA_ARGS__)
 static const NnField fields[] = {
     FIELD("N", N, 6, 1, 100000, "layers of the encoder and of the decoder", .option = "layers",
