@@ -4,9 +4,9 @@
  *     block:   x = x + attention(norm(x)),   x = x + mlp(norm(x))
  *
  * B is the batch, T the time, D the width, V the vocabulary. lm_head has the weights of the token
- * embedding: the logit of a token is the dot product of the last (D) and that token's embedding.
- * The parts stand before the whole, and the constructors in the same order after them. The struct
- * of each part is in gpt.h, the loss and generation are in language.c. */
+ * embedding: the logit of a token is the dot product of the last norm's output and that token's
+ * embedding. The parts stand before the whole, and the constructors in the same order after them.
+ * The struct of each part is in gpt.h. Read language.c next: the loss, and the use of the cache. */
 #include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
 #include "language.h"
@@ -53,8 +53,8 @@ static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-/* Computes a block and keeps little memory. Training stores a part of the values in the block;
- * backward computes the others again. Otherwise, all but the result are freed at once. */
+/* Returns block(b, x) and stores few values of the block. In training, backward computes cheap ones
+ * again, and with `recompute` most of them. Otherwise all but the result are freed at once. */
 static Tensor *lean_block(GPTBlock *b, Tensor *x, NnCache *cache, int layer, bool recompute)
 {
     if (ag_recording()) {
@@ -77,8 +77,8 @@ static Tensor *positions(const GPT *m, int64_t first, int64_t n)
     return nn_embedding(m->wpe, ag_cast(numbers, AG_INT));
 }
 
-/* Returns the sum of the embeddings of tokens and positions, of which `first` is the number of the
- * first one: (B,T) -> (B,T,D). */
+/* Returns the sum of the embeddings of the tokens and of their positions, which are `first` and
+ * those after it: (B,T) -> (B,T,D). */
 static Tensor *embed(GPT *m, Tensor *ids, int64_t first)
 {
     AgMark begin = ag_mark();

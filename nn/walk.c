@@ -15,12 +15,9 @@ NnModuleSlot *walk_slot(Walk *w)
 {
     for (;;) {
         if (w->next < w->holder->n_slots) {
-            NnModuleSlot *slot = &w->holder->slots[w->next++];
-            if (!slot->child) {
-                w->slot = slot;
-                return slot;
-            }
-            w->holder = slot->child;
+            w->slot = &w->holder->slots[w->next++];
+            if (!w->slot->child) return w->slot;
+            w->holder = w->slot->child;
             w->next = 0;
         } else if (w->holder == w->root) {
             w->slot = NULL;
