@@ -119,8 +119,8 @@ Tensor *transformer_encode(Transformer *m, Tensor *src, Tensor *src_mask);
 Tensor *transformer_decode(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt,
                            Tensor *tgt_mask);
 
-/* Returns the output of the decoder for new words tgt (B,t), whose positions come after those in
- * the cache: (B,t,D). The cache gets them. It is one of transformer_cache_new. */
+/* Returns the output of the decoder for new words: tgt (B,t) -> (B,t,D). Their positions come after
+ * those in the cache, which transformer_cache_new has made, and are added to it. */
 Tensor *transformer_decode_next(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt,
                                 NnCache *cache);
 
