@@ -101,8 +101,8 @@ void check_pass(const char *what)
 
 void pass_ends(void)
 {
-    Gradients *g = gradients();
-    *g = (Gradients){ .mark_unwritten = g->mark_unwritten };
+    gradients()->pass = NULL;
+    gradients()->keep_graph = false;
     scopes_have_pass(0);
 }
 
@@ -133,11 +133,10 @@ void release_value(Tensor *t)
 static Buffer *new_gradient(Tensor *x)
 {
     if (can_release(x)) {
-        bool is_shared = x->buffer->refs > 1;
-        Buffer *b = buffer_share(x->buffer);        /* so that release_value does not free it */
+        /* Another reference keeps the memory when the value is released. */
+        Buffer *own = x->buffer->refs == 1 ? buffer_share(x->buffer) : NULL;
         release_value(x);
-        if (!is_shared) return b;
-        buffer_release(b);
+        if (own) return own;
     }
     return buffer_new("backward", (size_t)x->numel * sizeof(real), false);
 }

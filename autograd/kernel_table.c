@@ -13,10 +13,9 @@
 bool k_use_isa(const char *name)
 {
     const KernelTable *found = k_find_table(name);
-    if (found) {
-        k_table_in_use = found;
-    }
-    return found;
+    if (!found) return false;
+    k_table_in_use = found;
+    return true;
 }
 
 const char *k_isa(void)

@@ -127,12 +127,11 @@ static bool is_cheap(const Tensor *t)
  * t shares and, if t cannot be computed, those that its rule reads. */
 static void keep_inputs(const Tensor *t)
 {
-    bool of_rule = !t->op->compute;
     for (int i = 0; i < t->n_in; i++) {
         Tensor *x = t->in[i];
         if (!x) continue;
         bool shares = x->buffer && x->buffer == t->buffer;
-        if (shares || (of_rule && reads_input(t, i))) {
+        if (shares || (!t->op->compute && reads_input(t, i))) {
             x->recompute.kept = true;
         }
     }
