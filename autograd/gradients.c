@@ -108,9 +108,8 @@ void pass_ends(void)
 
 bool mark_unwritten(bool on)
 {
-    Gradients *g = gradients();
-    bool former = g->mark_unwritten;
-    g->mark_unwritten = on;
+    bool former = gradients()->mark_unwritten;
+    gradients()->mark_unwritten = on;
     return former;
 }
 

@@ -65,8 +65,7 @@ static double exp_of_sum(double hi, double lo)
     if (hi > 709.79) return INFINITY;
     if (hi < -745.14) return 0;
     int k = (int)(hi * INV_LN2 + (hi < 0 ? -0.5 : 0.5));
-    double a = hi - k * LN2_HI, b = k * LN2_LO - lo;
-    double r = a - b;
+    double a = hi - k * LN2_HI, b = k * LN2_LO - lo, r = a - b;
     double rest = (a - r) - b;          /* the rounding error of r */
     double p = 0;                       /* (e^r - 1 - r) / r^2 */
     for (int n = 13; n >= 2; n--) {
@@ -94,8 +93,7 @@ double ag_math_log(double x)
     if (isnan(x) || x == INFINITY) return x;
     if (x <= 0) return x == 0 ? -INFINITY : NAN;
     int k;
-    double f = split(x, &k) - 1;
-    double s = f / (2 + f), z = s * s;
+    double f = split(x, &k) - 1, s = f / (2 + f), z = s * s;
     double half = f * f / 2, series = 0;
     for (int n = 23; n >= 3; n -= 2) {
         series = (series + 2. / n) * z;

@@ -63,6 +63,5 @@ void ag_grad_scale(Tensor *w, double factor)
     check_leaf(__func__, "w", w);
     if (!w->grad) return;
     count_write(__func__, w->grad);
-    real *grad = buffer_data(w->grad);
-    k_unary(K_SCALE, w->numel, grad, grad, factor, 0);
+    k_unary(K_SCALE, w->numel, buffer_data(w->grad), buffer_data(w->grad), factor, 0);
 }
