@@ -101,8 +101,7 @@ void check_pass(const char *what)
 
 void pass_ends(void)
 {
-    gradients()->pass = NULL;
-    gradients()->keep_graph = false;
+    *gradients() = (Gradients){ .mark_unwritten = gradients()->mark_unwritten };
     scopes_have_pass(0);
 }
 
