@@ -1,4 +1,5 @@
-/* elementwise.c: elementwise kernels as plain loops. See plain.h. */
+/* elementwise.c: functions of one and of two numbers for each item of arrays, as plain loops. See
+ * plain.h. The formulas of most functions of one number are in unary_functions.def. */
 #include "plain.h"
 
 #include <math.h>
@@ -8,20 +9,12 @@ static const double PI = 3.14159265358979323846;
 
 /* ---- functions of one number ----------------------------------------------------------------- */
 
-/* The argument of tanh in GPT's GELU, and its derivative. */
-static double gelu_inner(double x)
-{
-    return sqrt(2 / PI) * (x + 0.044715 * x * x * x);
-}
-
-static double gelu_inner_slope(double x)
-{
-    return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
-}
-
-/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give
- * infinity times 0, or subnormal numbers. */
+/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x. Their formulas would give
+ * infinity times 0 there, or subnormal numbers. */
 static const double GELU_FAR = 37;
+
+/* Returns the argument of tanh in GPT's GELU, x / 2 (1 + tanh(inner)) = x / (1 + e^(-2 inner)). */
+static double gelu_inner(double x) { return sqrt(2 / PI) * (x + 0.044715 * x * x * x); }
 
 static double gelu(double x)
 {
@@ -32,9 +25,11 @@ static double gelu_slope(double x)
 {
     if (fabs(x) > GELU_FAR) return x > 0;
     double s = 1 / (1 + exp(-2 * gelu_inner(x)));
-    return s + 2 * x * s * (1 - s) * gelu_inner_slope(x);
+    double inner_slope = sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
+    return s + 2 * x * s * (1 - s) * inner_slope;
 }
 
+/* Returns the GELU of the paper, x times the normal distribution function of x. */
 static double gelu_erf(double x)
 {
     return x < -GELU_FAR ? -0.0 : x / 2 * erfc(-x / sqrt(2));
@@ -48,7 +43,7 @@ static double gelu_erf_slope(double x)
 
 static double silu(double x)
 {
-    return x < -800 ? -0.0 : x / (1 + exp(-x));         /* the formula gives NaN for -infinity */
+    return x < -800 ? -0.0 : x / (1 + exp(-x));     /* for -infinity, the formula would give NaN */
 }
 
 static double silu_slope(double x)
@@ -60,13 +55,14 @@ static double silu_slope(double x)
 
 static double softplus(double x)
 {
-    return isnan(x) ? x : (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+    return isnan(x) ? x : fmax(x, 0) + log1p(exp(-fabs(x)));
 }
 
-/* x, or 0 if it is subnormal as a real. */
+/* Returns x, or 0 if x is subnormal as a real. */
 static double without_subnormal(double x)
 {
-    return fabs(x) < (sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022) ? 0 : x;
+    const double least_normal = sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022;
+    return fabs(x) < least_normal ? 0 : x;
 }
 
 double ref_unary_1(KUnary f, double x, double p, double q)
@@ -106,33 +102,37 @@ void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const rea
 /* ---- two arrays and strided iterations ------------------------------------------------------- */
 
 /* An item of a walk: its index, its place in both arrays, and how many items are left with it. */
-typedef struct { int64_t left, index[K_DIMS], a, b; } Place;
+typedef struct { int64_t left, index[K_DIMS], a, b; } Step;
 
-static Place walk_start(const KWalk *w)
+static Step first_step(const KWalk *w)
 {
-    Place p = { .left = 1 };
+    Step s = { .left = 1 };
     for (int d = 0; d < w->ndim; d++) {
-        p.left *= w->dim[d];
+        s.left *= w->dim[d];
     }
-    return p;
+    return s;
 }
 
-static void walk_next(const KWalk *w, Place *p)
+/* Goes to the next item: the last index grows; at its end it starts from 0 and the one before it
+ * grows. */
+static void next_step(const KWalk *w, Step *s)
 {
-    p->left--;
+    s->left--;
     for (int d = w->ndim - 1; d >= 0; d--) {
-        p->a += w->a[d];
-        p->b += w->b[d];
-        if (++p->index[d] < w->dim[d]) return;
-        p->index[d] = 0;
-        p->a -= w->a[d] * w->dim[d];
-        p->b -= w->b[d] * w->dim[d];
+        s->index[d]++;
+        s->a += w->a[d];
+        s->b += w->b[d];
+        if (s->index[d] < w->dim[d]) return;
+        s->index[d] = 0;
+        s->a -= w->a[d] * w->dim[d];
+        s->b -= w->b[d] * w->dim[d];
     }
 }
 
+/* Returns the larger number, or NaN if one is. */
 static double larger(double a, double b)
 {
-    return isnan(a) || a > b ? a : b;       /* b if b is NaN: then a > b is false */
+    return isnan(a) || a > b ? a : b;
 }
 
 static double binary(KBinary f, double a, double b)
@@ -151,27 +151,33 @@ static double binary(KBinary f, double a, double b)
 
 void ref_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
-        *y++ = (real)binary(f, a[p.a], b[p.b]);
+    for (Step s = first_step(walk); s.left > 0; next_step(walk, &s)) {
+        *y++ = (real)binary(f, a[s.a], b[s.b]);
     }
 }
 
+/* Returns the part of dy of an operand of max or min: all, none, or half if both are equal. */
+static double share(double dy, double own, double other, bool wins)
+{
+    if (own == other) return dy / 2;
+    return wins ? dy : 0;
+}
+
+/* Returns the gradient of the first or the second operand for one item. Where it is dy (of a sum,
+ * and of the first operand of a difference), no kernel is called. */
 static double binary_back(KBinary f, bool second, double dy, double a, double b, double y)
 {
     double own = second ? b : a, other = second ? a : b;
     switch (f) {
-    case K_ADD:
-        break;
+    case K_ADD: return 0;
     case K_SUB: return -dy;
     case K_MUL: return dy * other;
     case K_DIV: return second ? -dy / b * (a / b) : dy / b;
-    case K_POW:
-        if (second) {                   /* dy y ln a, 0 where a = 0; dy b a^(b-1), 0 where b = 0 */
-            return a == 0 && b >= 0 ? 0 : dy * y * log(a);
-        }
+    case K_POW:                         /* at the ends, 0 instead of 0 times infinity */
+        if (second) return a == 0 && b >= 0 ? 0 : dy * y * log(a);
         return b == 0 ? 0 : dy * b * pow(a, b - 1);
-    case K_MAX: return own == other ? dy / 2 : own > other ? dy : 0;
-    case K_MIN: return own == other ? dy / 2 : own < other ? dy : 0;
+    case K_MAX: return share(dy, own, other, own > other);
+    case K_MIN: return share(dy, own, other, own < other);
     }
     return 0;
 }
@@ -180,32 +186,36 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
                          const real *a, const real *b, const real *y, bool add)
 {
     int64_t i = 0;
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), i++) {
-        double d = binary_back(f, second, dy[i], a ? a[p.a] : 0, b ? b[p.b] : 0, y ? y[i] : 0);
+    for (Step s = first_step(walk); s.left > 0; next_step(walk, &s)) {
+        double d = binary_back(f, second, dy[i], a ? a[s.a] : 0, b ? b[s.b] : 0, y ? y[i] : 0);
         da[i] = (real)(add ? da[i] + d : d);
+        i++;
     }
 }
 
 void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate,
                 real value, bool add)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), y++) {
-        real v = (mask[p.a] != 0) != negate ? chosen[p.b] : value;
+    for (Step s = first_step(walk); s.left > 0; next_step(walk, &s)) {
+        bool choose = (mask[s.a] != 0) != negate;
+        real v = choose ? chosen[s.b] : value;
         *y = add ? *y + v : v;
+        y++;
     }
 }
 
 void ref_copy(const KWalk *walk, void *dst, const void *src, size_t size)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
-        memcpy((char *)dst + p.a * (int64_t)size, (const char *)src + p.b * (int64_t)size, size);
+    const int64_t bytes = (int64_t)size;
+    for (Step s = first_step(walk); s.left > 0; next_step(walk, &s)) {
+        memcpy((char *)dst + s.a * bytes, (const char *)src + s.b * bytes, size);
     }
 }
 
 void ref_copy_add(const KWalk *walk, real *dst, const real *src)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
-        dst[p.a] += src[p.b];
+    for (Step s = first_step(walk); s.left > 0; next_step(walk, &s)) {
+        dst[s.a] += src[s.b];
     }
 }
 

@@ -1,5 +1,6 @@
-/* plain.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and
- * what the double build runs. They compute in double, call libm and use one thread. */
+/* plain.h: each kernel k_<name> as plain loops, ref_<name>: what it computes, without what makes it
+ * fast. The tests compare the fast kernels with these loops, and the double build runs them. They
+ * compute in double, call libm and use one thread. kernels.h describes the arguments. */
 #ifndef KAERU_PLAIN_H
 #define KAERU_PLAIN_H
 
@@ -8,7 +9,7 @@
 #define KERNEL(result, name, parameters, arguments, ret) result ref_##name parameters;
 #include "kernels.def"
 
-/* y = f(x) for one number. */
+/* Returns f(x) for one number. */
 double ref_unary_1(KUnary f, double x, double p, double q);
 
 #endif

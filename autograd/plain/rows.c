@@ -1,4 +1,8 @@
-/* rows.c: reductions and kernels of rows as plain loops. See plain.h. */
+/* rows.c: sums and other reductions, softmax, norms, the cross entropy and tables, as plain loops.
+ * See plain.h.
+ *
+ * (outer, n, inner) is the shape of an array that is reduced to (outer, inner). The other kernels
+ * have rows of n items that lie one after another. */
 #include "plain.h"
 
 #include <math.h>
@@ -7,7 +11,7 @@
 /* A row of n items: item j is x[j * step]. */
 typedef struct { const real *x; int64_t step, n; } Row;
 
-/* The items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
+/* Returns the items of (outer, n, inner) that are reduced to item `at` of (outer, inner). */
 static Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
 {
     return (Row){ x + at / inner * n * inner + at % inner, inner, n };
@@ -22,18 +26,20 @@ static double row_sum(Row r)
     return sum;
 }
 
-/* Mean and sum of squared differences from it. The first mean has rounding errors; the sum of the
- * differences corrects both, so that a row of equal numbers has a variance of exactly 0. */
+/* Returns the mean and sets *squares to the sum of the squared differences from it. The first mean
+ * has rounding errors. The sum of the differences corrects both results, so that a row of equal
+ * numbers has a variance of exactly 0. */
 static double row_mean(Row r, double *squares)
 {
-    double mean = row_sum(r) / (double)r.n, d1 = 0, d2 = 0;
+    double mean = row_sum(r) / (double)r.n;
+    double differences = 0, their_squares = 0;
     for (int64_t j = 0; j < r.n; j++) {
         double d = r.x[j * r.step] - mean;
-        d1 += d;
-        d2 += d * d;
+        differences += d;
+        their_squares += d * d;
     }
-    *squares = d2 - d1 * d1 / (double)r.n;
-    return isfinite(mean) ? mean + d1 / (double)r.n : mean;
+    *squares = their_squares - differences * differences / (double)r.n;
+    return isfinite(mean) ? mean + differences / (double)r.n : mean;
 }
 
 void ref_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
@@ -50,8 +56,9 @@ void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, c
     for (int64_t at = 0; at < outer * inner; at++) {
         Row r = row_of(x, n, inner, at);
         int64_t best = 0;
-        for (int64_t j = 1; j < n && !isnan(r.x[best * r.step]); j++) {
+        for (int64_t j = 1; j < n; j++) {
             real v = r.x[j * r.step], b = r.x[best * r.step];
+            if (isnan(b)) break;
             if (isnan(v) || (least ? v < b : v > b)) {
                 best = j;
             }
@@ -105,40 +112,51 @@ static double row_max(int64_t n, const real *x)
     return best;
 }
 
-/* ln of the sum of e^(x - *best), where *best is the largest item; both are -infinity for a row of
- * -infinity. Their sum would lose the digits of the smaller one. */
-static double log_sum_above(int64_t n, const real *x, double *best)
+/* Returns the sum of e^(x - best), where best is the largest item, so that nothing overflows. */
+static double exp_sum(int64_t n, const real *x, double best)
 {
     double sum = 0;
-    *best = row_max(n, x);
-    if (*best == -INFINITY) return *best;
     for (int64_t j = 0; j < n; j++) {
-        sum += exp(x[j] - *best);
+        sum += exp(x[j] - best);
     }
-    return log(sum);
+    return sum;
+}
+
+/* Sets *best to the largest item and returns the logarithm of exp_sum. ln of the sum of e^x is
+ * *best plus that: two numbers, since their sum would lose digits of the smaller one. Both are
+ * -infinity for a row of -infinity. */
+static double log_exp_sum(int64_t n, const real *x, double *best)
+{
+    *best = row_max(n, x);
+    return *best == -INFINITY ? -INFINITY : log(exp_sum(n, x, *best));
+}
+
+/* Returns the sum of the products of two rows. */
+static double row_dot(int64_t n, const real *a, const real *b)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) {
+        sum += (double)a[j] * b[j];
+    }
+    return sum;
 }
 
 void ref_softmax(int64_t rows, int64_t n, real *y, const real *x)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double best = row_max(n, x), sum = 0;
-        for (int64_t j = 0; j < n; j++) {
-            sum += exp(x[j] - best);
-        }
+        double best = row_max(n, x), sum = exp_sum(n, x, best);
         for (int64_t j = 0; j < n; j++) {
             y[j] = best == -INFINITY ? 0 : (real)(exp(x[j] - best) / sum);
         }
     }
 }
 
+/* Computes dx = y (dy - sum(dy y)). */
 void ref_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y,
                           bool add)
 {
     for (int64_t r = 0; r < rows; r++, dx += n, dy += n, y += n) {
-        double dot = 0;
-        for (int64_t j = 0; j < n; j++) {
-            dot += (double)dy[j] * y[j];
-        }
+        double dot = row_dot(n, dy, y);
         for (int64_t j = 0; j < n; j++) {
             dx[j] = (real)((add ? dx[j] : 0) + y[j] * (dy[j] - dot));
         }
@@ -148,12 +166,14 @@ void ref_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, con
 void ref_log_softmax(int64_t rows, int64_t n, real *y, const real *x)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double best, log_sum = log_sum_above(n, x, &best);
+        double best, log_sum = log_exp_sum(n, x, &best);
         for (int64_t j = 0; j < n; j++) {
             y[j] = (real)(log_sum == -INFINITY ? -INFINITY : x[j] - best - log_sum);
         }
     }
 }
+
+/* Computes dx = dy - e^y sum(dy). */
 
 void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y,
                               bool add)
@@ -168,10 +188,21 @@ void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy,
 
 /* ---- layer norm ------------------------------------------------------------------------------ */
 
+/* Returns weight j of a norm; without weights (NULL) it is 1. */
+static double weight(const real *gamma, int64_t j) { return gamma ? gamma[j] : 1; }
+
+/* Returns what the sum of squared differences is divided by for the variance. */
+static double variance_divisor(int64_t n, AgNorm kind)
+{
+    return (double)(kind.unbiased && n > 1 ? n - 1 : n);
+}
+
+/* Computes y = (x - mean) / deviation gamma + beta. The mean is stored as two numbers: as a real it
+ * loses the `rest`. */
 void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
                     const real *x, const real *gamma, const real *beta, AgNorm kind)
 {
-    double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
+    const double divisor = variance_divisor(n, kind);
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
         double squares, m = row_mean((Row){ x, 1, n }, &squares), var = squares / divisor;
         double deviation = kind.eps_inside ? sqrt(var + kind.eps) : sqrt(var) + kind.eps;
@@ -180,51 +211,54 @@ void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, re
         rest[r] = (real)(m - mean[r]);
         rstd[r] = (real)scale;
         for (int64_t j = 0; j < n; j++) {
-            y[j] = (real)((x[j] - m) * scale * (gamma ? gamma[j] : 1) + (beta ? beta[j] : 0));
+            y[j] = (real)((x[j] - m) * scale * weight(gamma, j) + (beta ? beta[j] : 0));
         }
     }
 }
 
+/* Computes y, the sum of dy (x - mean) rstd over the rows. Without `mean` (NULL) that is 0. */
 void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
                         const real *mean, const real *rest, const real *rstd, bool add)
 {
     for (int64_t j = 0; j < n; j++) {
         double sum = 0;
         for (int64_t r = 0; r < rows; r++) {
-            sum += dy[r * n + j] * ((double)x[r * n + j] - (mean ? (double)mean[r] + rest[r] : 0)) *
-                   rstd[r];
+            double m = mean ? (double)mean[r] + rest[r] : 0;
+            sum += dy[r * n + j] * ((double)x[r * n + j] - m) * rstd[r];
         }
         y[j] = (real)((add ? y[j] : 0) + sum);
     }
 }
 
-/* y = g c r with c = x - mean, r = 1 / deviation:
- *     dx_j = r (g_j - mean g) - r' c_j sum(g c)
- * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor
- * of the variance. */
+/* Returns the slope in dr/dx_j = -slope (x_j - mean), where r = 1 / deviation. */
+static double rstd_slope(double r, double divisor, AgNorm kind)
+{
+    if (r == 0) return 0;
+    if (kind.eps_inside) return r * r * r / divisor;
+    double sigma = 1 / r - kind.eps;
+    return sigma <= 0 ? 0 : r * r / (divisor * sigma);
+}
+
+/* Computes dx_j = r (g_j - mean(g)) - slope c_j sum(g c), where g = dy gamma, c = x - mean and
+ * r = rstd. */
 void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                              bool add_gamma, real *dbeta, bool add_beta, const real *dy,
                              const real *x, const real *mean, const real *rest, const real *rstd,
                              const real *gamma, AgNorm kind)
 {
-    double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
-    for (int64_t r = 0; r < rows && dx; r++) {
-        const real *g = dy + r * n, *xr = x + r * n;
-        double m = (double)mean[r] + rest[r], s = rstd[r], sum = 0, dot = 0;
+    for (int64_t row = 0; row < rows && dx; row++) {
+        const real *dy_row = dy + row * n, *x_row = x + row * n;
+        double m = (double)mean[row] + rest[row], r = rstd[row], sum = 0, dot = 0;
         for (int64_t j = 0; j < n; j++) {
-            double gj = g[j] * (double)(gamma ? gamma[j] : 1);
-            sum += gj;
-            dot += gj * (xr[j] - m);
+            double g = dy_row[j] * weight(gamma, j);
+            sum += g;
+            dot += g * (x_row[j] - m);
         }
-        double sigma = 1 / s - kind.eps;                        /* only for eps outside the root */
-        double slope = s == 0            ? 0
-                       : kind.eps_inside ? s * s * s / divisor
-                       : sigma <= 0      ? 0
-                                         : s * s / (divisor * sigma);
+        double slope = rstd_slope(r, variance_divisor(n, kind), kind);
         for (int64_t j = 0; j < n; j++) {
-            double gj = g[j] * (double)(gamma ? gamma[j] : 1);
-            double d = s * (gj - sum / (double)n) - slope * dot * (xr[j] - m);
-            dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
+            double g = dy_row[j] * weight(gamma, j);
+            double d = r * (g - sum / (double)n) - slope * dot * (x_row[j] - m);
+            dx[row * n + j] = (real)((add_x ? dx[row * n + j] : 0) + d);
         }
     }
     if (dgamma) {
@@ -250,36 +284,35 @@ void ref_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real
     }
 }
 
+/* Computes y = x / sqrt(mean(x^2) + eps) gamma. */
 void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
                   double eps)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double squares = 0;
-        for (int64_t j = 0; j < n; j++) {
-            squares += (double)x[j] * x[j];
-        }
-        double deviation = sqrt(squares / (double)n + eps),
-               scale = deviation == 0 ? 0 : 1 / deviation;
+        double deviation = sqrt(row_dot(n, x, x) / (double)n + eps);
+        double scale = deviation == 0 ? 0 : 1 / deviation;
         rstd[r] = (real)scale;
         for (int64_t j = 0; j < n; j++) {
-            y[j] = (real)(x[j] * scale * (gamma ? gamma[j] : 1));
+            y[j] = (real)(x[j] * scale * weight(gamma, j));
         }
     }
 }
 
+/* Computes dx_j = r g_j - r^3 / n x_j sum(g x), where g = dy gamma and r = rstd. */
 void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                            bool add_gamma, const real *dy, const real *x, const real *rstd,
                            const real *gamma)
 {
-    for (int64_t r = 0; r < rows && dx; r++) {
-        const real *g = dy + r * n, *xr = x + r * n;
-        double s = rstd[r], dot = 0;
+    for (int64_t row = 0; row < rows && dx; row++) {
+        const real *dy_row = dy + row * n, *x_row = x + row * n;
+        double r = rstd[row], dot = 0;
         for (int64_t j = 0; j < n; j++) {
-            dot += g[j] * (double)(gamma ? gamma[j] : 1) * xr[j];
+            dot += dy_row[j] * weight(gamma, j) * x_row[j];
         }
+        double slope = r * r * r / (double)n;
         for (int64_t j = 0; j < n; j++) {
-            double d = s * g[j] * (gamma ? gamma[j] : 1) - s * s * s / (double)n * dot * xr[j];
-            dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
+            double d = r * dy_row[j] * weight(gamma, j) - slope * dot * x_row[j];
+            dx[row * n + j] = (real)((add_x ? dx[row * n + j] : 0) + d);
         }
     }
     if (dgamma) {
@@ -291,10 +324,10 @@ void ref_rope(const KRope *p, real *y, const real *x, const real *table)
 {
     for (int64_t i = 0; i < p->rows * p->heads * p->n; i++) {
         int64_t head = i / p->n, pair = i % p->n, row = head / p->heads % p->period;
-        int64_t a = head * 2 * p->n + (p->adjacent ? 2 * pair : pair),
-                b = a + (p->adjacent ? 1 : p->n);
-        double c = table[row * 2 * p->n + pair],
-               s = (p->back ? -1 : 1) * (double)table[row * 2 * p->n + p->n + pair];
+        int64_t a = head * 2 * p->n + (p->adjacent ? 2 * pair : pair);
+        int64_t b = a + (p->adjacent ? 1 : p->n);
+        const real *cosine = table + row * 2 * p->n, *sine = cosine + p->n;
+        double c = cosine[pair], s = p->back ? -(double)sine[pair] : sine[pair];
         double ya = x[a] * c - x[b] * s, yb = x[b] * c + x[a] * s;
         y[a] = (real)((p->add ? y[a] : 0) + ya);
         y[b] = (real)((p->add ? y[b] : 0) + yb);
@@ -303,11 +336,23 @@ void ref_rope(const KRope *p, real *y, const real *x, const real *table)
 
 /* ---- cross entropy --------------------------------------------------------------------------- */
 
+/* Returns the mean of x - best. */
+static double mean_above(int64_t n, const real *x, double best)
+{
+    double mean = 0;
+    for (int64_t j = 0; j < n; j++) {
+        mean += (x[j] - best) / (double)n;
+    }
+    return mean;
+}
+
+/* Compares each row with its target: 1 - smoothing for the right class, and smoothing / n more for
+ * each class. `top` and `log_sum` are the results of log_exp_sum. */
 void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum,
                        const real *logits, const int32_t *target, int32_t ignore, double smoothing)
 {
     for (int64_t r = 0; r < rows; r++, logits += n) {
-        double best, ls = log_sum_above(n, logits, &best), mean = 0;
+        double best, ls = log_exp_sum(n, logits, &best);
         top[r] = (real)best;
         log_sum[r] = (real)ls;
         if (target[r] == ignore) {
@@ -315,11 +360,9 @@ void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log
         } else if (ls == -INFINITY) {
             loss[r] = (real)INFINITY;
         } else {
-            for (int64_t j = 0; j < n && smoothing != 0; j++) {
-                mean += (logits[j] - best) / (double)n;
-            }
-            loss[r] = (real)((1 - smoothing) * (ls - (logits[target[r]] - best)) +
-                             smoothing * (ls - mean));
+            double of_target = ls - (logits[target[r]] - best);     /* -log of its probability */
+            double mean = smoothing != 0 ? mean_above(n, logits, best) : 0;
+            loss[r] = (real)((1 - smoothing) * of_target + smoothing * (ls - mean));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* The 24 random bits of item i. */
+/* Returns 24 random bits for item i. */
 static uint32_t bits24(int64_t i, uint64_t seed, uint64_t counter)
 {
     uint32_t word[4];
@@ -13,12 +13,13 @@ static uint32_t bits24(int64_t i, uint64_t seed, uint64_t counter)
     return word[i % 4] >> 8;
 }
 
-static double unit(uint32_t bits)
+/* Returns a random number of [0, 1) for item i. */
+static double unit(int64_t i, uint64_t seed, uint64_t counter)
 {
-    return bits / 16777216.0;
+    return bits24(i, seed, counter) / 16777216.0;
 }
 
-/* The largest number below `high`, for low < high: no number may be rounded up to it. */
+/* Returns the largest number below `high`, for low < high, or else `high`. */
 static real just_below(double low, double high)
 {
     real end = (real)high;
@@ -31,20 +32,23 @@ static real just_below(double low, double high)
 
 void ref_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high)
 {
-    real most = just_below(low, high);
+    const real most = just_below(low, high);    /* v can be rounded up to `high` */
     for (int64_t i = 0; i < n; i++) {
-        real v = (real)fma((real)(high - low), unit(bits24(i, seed, counter)), (real)low);
+        real v = (real)fma((real)(high - low), unit(i, seed, counter), (real)low);
         y[i] = v > most ? most : v;
     }
 }
 
+/* Makes two normal numbers of two uniform ones (Box and Muller): the coordinates of a point with a
+ * random radius and angle. */
 void ref_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation)
 {
     for (int64_t i = 0; i < n; i++) {
-        /* (0, 1]: its logarithm exists */
-        double u = (bits24(i & ~(int64_t)1, seed, counter) + 1) / 16777216.0;
-        double angle = 2 * PI * unit(bits24(i | 1, seed, counter)), radius = sqrt(-2 * log(u));
-        y[i] = (real)(mean + deviation * radius * (i & 1 ? sin(angle) : cos(angle)));
+        const bool odd = i % 2;
+        const int64_t even_i = i - odd;
+        double u = (bits24(even_i, seed, counter) + 1) / 16777216.0;    /* of (0, 1], for log */
+        double radius = sqrt(-2 * log(u)), angle = 2 * PI * unit(even_i + 1, seed, counter);
+        y[i] = (real)(mean + deviation * radius * (odd ? sin(angle) : cos(angle)));
     }
 }
 
@@ -53,7 +57,7 @@ void ref_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uin
 {
     real scale = (real)(1 / (1 - p));
     for (int64_t i = 0; i < n; i++) {
-        real v = unit(bits24(i, seed, counter)) >= p ? scale * x[i] : 0;
+        real v = unit(i, seed, counter) >= p ? scale * x[i] : 0;
         y[i] = add ? y[i] + v : v;
     }
 }

@@ -28,6 +28,7 @@
 
 #include "bench.h"
 #include "attention_blocks.h"
+#include "chunks.h"
 #include "kernel_table.h"
 #include "kaeru/autograd.h"
 #include "moved.h"
