@@ -1,5 +1,5 @@
-/* ops_reduce.c: operations that reduce dimensions to one item: sum and mean. Both are one sum, times
- * a factor. Their rule repeats dy over the reduced dimensions. */
+/* ops_reduce.c: operations that reduce dimensions to one item: sum and mean. Both are a sum times a
+ * factor. Their rule repeats dy over the reduced dimensions. */
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
