@@ -33,7 +33,7 @@ static AgShape batch_part(const AgShape *s)
     return batch;
 }
 
-/* Sets *p. If b is a single matrix, a counts as one matrix with the rows of its whole batch. Several
+/* Sets *p. If b is a single matrix, a counts as one matrix with the rows of its whole batch. Some
  * empty matrices b have as many items as a single one, so a must have all matrices of y, too. Only
  * the strides of the batch dimensions are set: to clear the rest takes as long as a small
  * product. */
