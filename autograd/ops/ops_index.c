@@ -14,8 +14,6 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
-#include <string.h>
-
 void check_ids(const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++) {
@@ -32,15 +30,10 @@ void check_ids(const char *what, const Tensor *ids, int64_t below)
  * grows when a term is less than half of its last digit. So the rows of ids that occur more than
  * MANY times are summed in double. */
 
-bool count_ids(int64_t n, int64_t m, const int32_t *ids, int32_t *count)
+bool count_ids(int64_t m, const int32_t *ids, int32_t *count)
 {
-    bool all_at_once = n / 8 < m;       /* faster than a look at the count of each id */
-    if (all_at_once) {
-        memset(count, 0, (size_t)n * sizeof *count);
-    } else {
-        for (int64_t j = 0; j < m; j++) {
-            count[ids[j]] = 0;
-        }
+    for (int64_t j = 0; j < m; j++) {
+        count[ids[j]] = 0;
     }
     bool any = false;
     for (int64_t j = 0; j < m; j++) {
@@ -61,7 +54,7 @@ static Frequent frequent_ids(const Tensor *y, int64_t n, int64_t m, const int32_
     Frequent none = { 0, NULL, NULL };
     if (m <= MANY) return none;
     int32_t *place = op_scratch(function_of(y), n, sizeof *place);
-    if (!count_ids(n, m, ids, place)) return none;
+    if (!count_ids(m, ids, place)) return none;
     Frequent f = { 0, op_scratch(function_of(y), m / MANY, sizeof *f.id), place };
     for (int64_t j = 0; j < m; j++) {
         if (place[ids[j]] > MANY) {
