@@ -13,8 +13,8 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
 
 /* The terms of one place are summed in double if there are more than MANY. */
 enum { MANY = 4096 };
-/* Counts how often each id occurs in ids[0..m-1]. Sets count[id] of the ids that occur; a count ends
- * at MANY + 1. Returns whether an id occurs more than MANY times. */
+/* Counts how often each id occurs in ids[0..m-1]. Sets count[id] of the ids that occur; a count is
+ * MANY + 1 at most. Returns whether an id occurs more than MANY times. */
 bool count_ids(int64_t m, const int32_t *ids, int32_t *count);
 
 #endif
