@@ -1,5 +1,5 @@
-/* linear_loss.c: the cross-entropy of a linear layer: all logits, then their loss. A build with
- * more operations has another file in its place. */
+/* linear_loss.c: the cross-entropy of a linear layer, composed of both operations: all logits exist
+ * at once. A build with more operations has another file in its place. */
 #include "kaeru/autograd.h"
 #include "ops/loss.h"
 
