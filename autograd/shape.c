@@ -2,6 +2,8 @@
  *
  * Shapes are compared from the last dimension; sizes fit if they are equal or one is 1, and a
  * missing dimension counts as 1. A repeated dimension is walked with stride 0. */
+#include <stdio.h>
+
 #include "kernels.h"
 #include "shape.h"
 #include "tensor_struct.h"

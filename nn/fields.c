@@ -2,6 +2,7 @@
 #include "fields.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "left.h"
