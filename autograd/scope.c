@@ -230,7 +230,8 @@ void ag_end(AgScope scope)
                        s->depth - scope.depth);
     }
     if (scope.depth <= s->had_pass) {
-        s->had_pass = scope.depth - 1;
+        /* a rule that ends the scope of its pass may go on, until the next scope ends */
+        s->had_pass = in_pass ? scope.depth : scope.depth - 1;
         thread_scope_ends(scope.depth, in_pass);
     }
     blocks_leave_destructors();
