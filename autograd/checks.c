@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 /* ---- what a rule reads ----------------------------------------------------------------------- */
 

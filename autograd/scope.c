@@ -236,8 +236,10 @@ static void end_what_was_left(AgScope scope, uint64_t error)
     Scopes *s = scopes();
     const OpenScope *ended = &s->scope[scope.depth - 1];
     if (scope.depth <= s->had_pass) {
-        s->had_pass = scope.depth - 1;
-        thread_scope_ends(scope.depth, scope.depth <= s->pass);
+        bool in_pass = scope.depth <= s->pass;
+        /* a rule that ends the scope of its pass may go on, until the next scope ends */
+        s->had_pass = in_pass ? scope.depth : scope.depth - 1;
+        thread_scope_ends(scope.depth, in_pass);
     }
     blocks_leave_destructors();
     void *owned;

@@ -3,6 +3,8 @@
  * Two shapes are compared from the last dimension. Sizes fit if they are equal or one of them is 1;
  * a missing dimension counts as 1. For example, (4, 1, 3) and (2, 3) broadcast to (4, 2, 3). A
  * kernel walks over a repeated dimension with stride 0, so nothing is copied. */
+#include <stdio.h>
+
 #include "kernels.h"
 #include "shape.h"
 #include "tensor_struct.h"

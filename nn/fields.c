@@ -4,6 +4,7 @@
 #include "fields.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "left.h"

@@ -13,6 +13,7 @@
 #include "walk.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- construction and destruction ------------------------------------------------------------ */

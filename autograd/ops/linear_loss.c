@@ -6,6 +6,6 @@
 Tensor *linear_loss(const char *what, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target,
                     AgReduce reduce, int ignore, double smoothing)
 {
-    (void)what;
+    class_args(what, weight->shape.dim[0], target, ignore, reduce, smoothing);
     return ag_cross_entropy(ag_linear(x, weight, bias), target, reduce, ignore, smoothing);
 }

@@ -18,7 +18,6 @@
 #include "kaeru/bf16.h"
 #include "kaeru/random.h"
 #include "kaeru/threads.h"
-#include "kaeru/print.h"
 
 AG_PUBLIC_BEGIN
 
@@ -82,5 +81,9 @@ uint32_t tensor_version(const Tensor *t);
 #include "kaeru/calls/tensor.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/print.h"
+#endif
 
 #endif

@@ -10,6 +10,8 @@
 #ifndef KAERU_ATTENTION_H
 #define KAERU_ATTENTION_H
 
+#include <stdio.h>
+
 #include "kaeru/nn.h"
 
 AG_PUBLIC_BEGIN
