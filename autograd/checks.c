@@ -108,7 +108,8 @@ void check_inputs(const char *what, Tensor *y, bool of_rule)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-void check_alive(const char *what, const char *argument, const Tensor *t)
+/* Reports that t is NULL, was freed, or was of a scope that has ended. */
+static _Noreturn void error_not_alive(const char *what, const char *argument, const Tensor *t)
 {
     if (!t) {
         ag_usage_error(what, "%s is NULL", argument);
@@ -118,9 +119,13 @@ void check_alive(const char *what, const char *argument, const Tensor *t)
                        t->origin.made_by, place_text(t->origin.site, t->origin.user_site),
                        t->owned ? "freed" : "its scope has ended");
     }
+    ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
+}
+
+void check_alive(const char *what, const char *argument, const Tensor *t)
+{
     if (!tensor_lives(t)) {
-        ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed",
-                       argument);
+        error_not_alive(what, argument, t);
     }
 }
 
