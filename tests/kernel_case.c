@@ -28,7 +28,7 @@ bool use_isa(const char *name)
     emulated = k_portable_table;
     emulated.name = name;
     emulated.gemm_bf16 = strcmp(name + 9, "amx") == 0 ? k_emulated_amx_gemm_bf16 : k_emulated_avx512_bf16_gemm_bf16;
-    k_use_table(&emulated);
+    k_table_in_use = &emulated;
     return true;
 }
 static const int thread_counts[] = { 1, 2, 3, 8 };

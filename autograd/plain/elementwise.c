@@ -31,7 +31,7 @@ static real silu_slope(real x)
     return slope;
 }
 
-/* x, or 0 if it is subnormal. */
+/* Returns x, or 0 if x is subnormal. */
 static real without_subnormal(real x)
 {
     return REAL(fabs)(x) < (sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022) ? 0 : x;
@@ -76,18 +76,18 @@ void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const rea
 /* ---- two arrays and strided iterations ------------------------------------------------------- */
 
 /* An item of a walk: its index, its place in both arrays, and how many items are left with it. */
-typedef struct { int64_t left, index[K_DIMS], a, b; } Place;
+typedef struct { int64_t left, index[K_DIMS], a, b; } Step;
 
-static Place walk_start(const KWalk *w)
+static Step first_step(const KWalk *w)
 {
-    Place p = { .left = 1 };
+    Step p = { .left = 1 };
     for (int d = 0; d < w->ndim; d++) {
         p.left *= w->dim[d];
     }
     return p;
 }
 
-static void walk_next(const KWalk *w, Place *p)
+static void next_step(const KWalk *w, Step *p)
 {
     p->left--;
     for (int d = w->ndim - 1; d >= 0; d--) {
@@ -121,9 +121,16 @@ static real binary(KBinary f, real a, real b)
 
 void ref_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p)) {
         *y++ = binary(f, a[p.a], b[p.b]);
     }
+}
+
+/* Returns the part of dy of an operand of max or min: all, none, or half if both are equal. */
+static real share(real dy, real own, real other, bool wins)
+{
+    if (own == other) return dy / 2;
+    return wins ? dy : 0;
 }
 
 static real binary_back(KBinary f, bool second, real dy, real a, real b, real y)
@@ -140,8 +147,8 @@ static real binary_back(KBinary f, bool second, real dy, real a, real b, real y)
             return a == 0 && b >= 0 ? 0 : dy * (y * real_log(a));
         }
         return b == 0 ? 0 : dy * (b * real_pow(a, b - 1));
-    case K_MAX: return own == other ? dy / 2 : own > other ? dy : 0;
-    case K_MIN: return own == other ? dy / 2 : own < other ? dy : 0;
+    case K_MAX: return share(dy, own, other, own > other);
+    case K_MIN: return share(dy, own, other, own < other);
     }
     return 0;
 }
@@ -150,7 +157,7 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
                          const real *a, const real *b, const real *y, bool add)
 {
     int64_t i = 0;
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), i++) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p), i++) {
         real d = binary_back(f, second, dy[i], a ? a[p.a] : 0, b ? b[p.b] : 0, y ? y[i] : 0);
         da[i] = add ? da[i] + d : d;
     }
@@ -159,7 +166,7 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
 void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate,
                 real value, bool add)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), y++) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p), y++) {
         real v = (mask[p.a] != 0) != negate ? chosen[p.b] : value;
         *y = add ? *y + v : v;
     }
@@ -167,14 +174,14 @@ void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *cho
 
 void ref_copy(const KWalk *walk, void *dst, const void *src, size_t size)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p)) {
         memcpy((char *)dst + p.a * (int64_t)size, (const char *)src + p.b * (int64_t)size, size);
     }
 }
 
 void ref_copy_add(const KWalk *walk, real *dst, const real *src)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p)) {
         dst[p.a] += src[p.b];
     }
 }

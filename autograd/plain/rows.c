@@ -97,7 +97,7 @@ static real column_total(ColumnSum *s)
 /* A row of n items: item j is x[j * step]. */
 typedef struct { const real *x; int64_t step, n; } Row;
 
-/* The items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
+/* Returns the items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
 static Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
 {
     return (Row){ x + at / inner * n * inner + at % inner, inner, n };
@@ -266,8 +266,9 @@ static real masked_value(int64_t n, const real *x, real value)
     return value;
 }
 
-/* ln of the sum of e^(x - *best), where *best is the largest item; both are -infinity for a row of
- * -infinity. Their sum would lose the digits of the smaller one. */
+/* Sets *best to the largest item and returns the logarithm of the sum of e^(x - *best). ln of the
+ * sum of e^x is *best plus that: two numbers, since their sum would lose digits of the smaller one.
+ * Both are -infinity for a row of -infinity. */
 static double log_sum_above(int64_t n, const real *x, real *best)
 {
     RowSum sum = { .total = 0 };

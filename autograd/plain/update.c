@@ -5,7 +5,7 @@
 
 #include "functions.h"
 
-/* The 24 random bits of item i. */
+/* Returns the 24 random bits of item i. */
 static uint32_t bits24(int64_t i, uint64_t seed, uint64_t counter)
 {
     uint32_t word[4];
@@ -18,7 +18,7 @@ static real unit(uint32_t bits)
     return (real)(bits / 16777216.0);
 }
 
-/* The largest number below `high`, for low < high: no number may be rounded up to it. */
+/* Returns the largest number below `high`, for low < high: no number may be rounded up to it. */
 static real just_below(double low, double high)
 {
     real end = (real)high;
