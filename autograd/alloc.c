@@ -2,9 +2,13 @@
  * talloc, Tridgell 2004): a module owns its parameters, a parsed file its parts. Functions that
  * build such objects need no clean-up code.
  *
- * A block without an owner that is allocated while a scope is open is in a list of this thread. If
- * an error unwinds the scope, the blocks that were allocated inside it are freed. At the end of the
- * outermost scope the list is forgotten. */
+ * A thread has a list of the blocks without an owner that it has allocated while a scope was open.
+ * If an error unwinds the scope, the blocks that were allocated inside it are freed. At the end of
+ * the outermost scope the list becomes empty: the blocks live until the program frees them.
+ *
+ * Three things make the file longer than that. Use after free is reported with the object's name,
+ * where that costs little. A destructor may end by an error or a longjmp, and may free other
+ * objects. And owners may form a chain of any length, so nothing here is recursive. */
 #include "alloc.h"
 #include "errors.h"
 #include "left.h"
@@ -13,36 +17,42 @@
 
 #include <string.h>
 
+/* What stands before the memory that the program gets. */
 typedef struct Block {
-    struct Block *owner, *first;            /* first: the newest of the blocks that it owns */
-    struct Block *older, *newer;            /* among those of one owner, or in the thread's list */
-    void (*destroy)(void *p);               /* called before the block is freed; NULL: none */
-    const char *part_of;                    /* the type of the owner that alone may free it; NULL:
-                                               the program may, too */
-    uint64_t serial;                        /* in the thread's list: when it was allocated; else
-                                               0 */
-    uint32_t magic;                         /* tells whether it is alive */
-    bool large;                             /* so large that the system may unmap its memory when it
-                                               is freed */
+    struct Block *owner;
+    struct Block *first;            /* the newest of the blocks that it owns */
+    struct Block *older, *newer;    /* its neighbors among its owner's blocks, or in the thread's
+                                       list */
+    void (*destroy)(void *p);       /* a function to call before the block is freed, or NULL */
+    const char *part_of;            /* the type of the owner, if only that may free the block */
+    uint64_t serial;                /* the time of its allocation, if it is in the thread's list;
+                                       else 0 */
+    uint32_t magic;                 /* BLOCK_ALIVE, BLOCK_ENDS or BLOCK_DEAD */
+    bool large;                     /* LARGE_BYTES or more */
 } Block;
-/* ENDS: its destructor runs */
-enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };
-enum { HEADER = (sizeof(Block) + 15) / 16 * 16, QUARANTINE = 4096, MOST_CALLS = 64 };
-/* kept: of a large block that was freed */
-enum { LARGE_BYTES = 64 * 1024, KEPT_BYTES = HEADER + 1024 };
 
-/* A call of ag_free: it frees `root` and what that owns. The destructor of `now` runs, called from
- * there on the stack. */
-typedef struct { Block *root, *now; uintptr_t frame; } Freeing;
+/* The states of a block. Its destructor runs while it is BLOCK_ENDS. */
+enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_ENDS = 0x656e6473, BLOCK_DEAD = 0x64656164 };
+
+enum { HEADER = (sizeof(Block) + 15) / 16 * 16 };
+/* The system may unmap a block of LARGE_BYTES when it is freed. KEPT_BYTES of it are kept. */
+enum { LARGE_BYTES = 64 * 1024, KEPT_BYTES = HEADER + 1024 };
+/* The number of freed blocks whose headers are kept, and of calls of ag_free that may run. */
+enum { QUARANTINE = 4096, MOST_CALLS = 64 };
+
+/* A call of ag_free, in which a destructor runs. */
+typedef struct {
+    Block *root, *now;              /* the argument of ag_free; the block whose destructor runs */
+    uintptr_t frame;                /* the address of the call on the stack */
+} Freeing;
 
 typedef struct {
-    bool in_scope;                          /* a scope is open */
-    Freeing freeing[MOST_CALLS];            /* the calls in which a destructor runs, */
-    int calls;                              /* and their number: one destructor may call ag_free,
-                                               and so on */
-    Block *newest;                          /* of the blocks that an error would free */
-    Block *quarantine[QUARANTINE];          /* the last freed blocks that were large or had a
-                                               destructor */
+    bool in_scope;                  /* a scope is open */
+    Freeing freeing[MOST_CALLS];    /* the running calls of ag_free, each by a destructor of the
+                                       one before it */
+    int calls;                      /* the number of them */
+    Block *newest;                  /* the list of the blocks that an error would free */
+    Block *quarantine[QUARANTINE];  /* the last freed blocks that were large or had a destructor */
     unsigned n_quarantined;
 } Blocks;
 static _Thread_local void *state;
@@ -61,9 +71,9 @@ static void destroy_nothing(void *p)
     (void)p;
 }
 
-/* An error, or a longjmp of the program, may have ended the destructors that were called from
- * deeper in the stack than `frame`. Their objects are alive again, and can be freed: then these
- * destructors are not called again. */
+/* Ends the destructors that were called from deeper in the stack than `frame`: an error, or a
+ * longjmp of the program, has left them. Their objects are alive again and can be freed, without a
+ * second call of these destructors. */
 static void leave_destructors(uintptr_t frame)
 {
     Blocks *here = state;
@@ -83,8 +93,7 @@ void blocks_leave_destructors(void)
     leave_destructors(UINTPTR_MAX);
 }
 
-/* The program still has the blocks that were allocated in a scope which the thread has not ended.
- * Any thread may free them. */
+/* Leaves the blocks that still exist to the program. Any thread may free them. */
 static void end_of_thread(void)
 {
     blocks_end();
@@ -98,20 +107,14 @@ static Blocks *blocks(void)
     return state ? state : thread_state(&state, &kind);
 }
 
-static Block *block_of(void *p)
-{
-    return (Block *)(void *)((char *)p - HEADER);
-}
+static Block *block_of(void *p) { return (Block *)(void *)((char *)p - HEADER); }
+static void *data_of(Block *b) { return (char *)b + HEADER; }
 
-static void *data_of(Block *b)
-{
-    return (char *)b + HEADER;
-}
-
-/* The list that the block is in; NULL: none. */
+/* Returns the head of the list that the block is in, or NULL if it is in none. */
 static Block **list_of(const Block *b)
 {
-    return b->owner ? &b->owner->first : b->serial ? &blocks()->newest : NULL;
+    if (b->owner) return &b->owner->first;
+    return b->serial ? &blocks()->newest : NULL;
 }
 
 static void insert(Block *b)
@@ -141,13 +144,13 @@ static void take_out(Block *b)
     b->older = b->newer = NULL;
 }
 
-/* A usage error for want of memory is in the name of the function that the program has called: a
- * layer, or `what`. */
+/* Returns a block that is in no list. The error of too little memory is that of the function that
+ * the program has called: a layer, or `what`. */
 static Block *block_new(const char *what, size_t n, size_t size)
 {
     size_t bytes;
-    bool overflow = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
-    Block *b = overflow ? NULL : system_zeroed(HEADER + bytes);
+    bool too_many = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
+    Block *b = too_many ? NULL : system_zeroed(HEADER + bytes);
     if (!b) {
         const char *layer = user_call()->function;
         ag_usage_error(layer ? layer : what, "no memory for %zu items of %zu bytes", n, size);
@@ -162,7 +165,7 @@ static bool is_alive(void *p)
     return block_of(p)->magic == BLOCK_ALIVE || block_of(p)->magic == BLOCK_ENDS;
 }
 
-/* A usage error if the block is being freed. */
+/* Checks that the block is not being freed. */
 static void check_lasts(const char *what, void *p)
 {
     if (block_of(p)->magic == BLOCK_ENDS) {
@@ -171,12 +174,10 @@ static void check_lasts(const char *what, void *p)
     }
 }
 
-/* A usage error unless p is memory of ag_alloc that was not freed. */
+/* Checks that p is memory of ag_alloc that was not freed. */
 static void check_block(const char *what, const char *name, void *p)
 {
-    if (!p) {
-        ag_usage_error(what, "%s is NULL", name);
-    }
+    ag_check_pointer(what, name, p);
     if (!is_alive(p)) {
         ag_usage_error(what, "%s was freed, or is not memory of ag_alloc", name);
     }
@@ -194,19 +195,12 @@ static void *alloc(const char *what, void *owner, size_t n, size_t size)
     return data_of(b);
 }
 
-void *ag_alloc_in(void *owner, size_t n, size_t size)
-{
-    return alloc(__func__, owner, n, size);
-}
-
-void *ag_alloc(size_t n, size_t size)
-{
-    return alloc(__func__, NULL, n, size);
-}
+void *ag_alloc(size_t n, size_t size) { return alloc(__func__, NULL, n, size); }
+void *ag_alloc_in(void *owner, size_t n, size_t size) { return alloc(__func__, owner, n, size); }
 
 void *ag_object_new(size_t size)
 {
-    enum { LEAST = 16 };    /* functions that take any object look for a mark in its first member */
+    enum { LEAST = 16 };    /* functions that take any object look for a mark in its first bytes */
     void *p = alloc(__func__, NULL, 1, size < LEAST ? LEAST : size);
     block_of(p)->destroy = destroy_nothing;
     return p;
@@ -214,9 +208,7 @@ void *ag_object_new(size_t size)
 
 void ag_check_object(const char *what, const char *name, const void *p)
 {
-    if (!p) {
-        ag_usage_error(what, "%s is NULL", name);
-    }
+    ag_check_pointer(what, name, p);
     if (!is_alive((void *)p) || !block_of((void *)p)->destroy) {
         ag_usage_error(what, "%s was freed, or is not an object of kaeru", name);
     }
@@ -227,12 +219,12 @@ bool block_has_owner(void *p)
     return block_of(p)->owner != NULL;
 }
 
-/* Releases the memory of a block that is in no list. A tensor, a module or a large array that is
- * used later can still be named: its header is freed after those of many others. */
+/* Releases the memory of a block that is in no list. The headers of objects and of large arrays go
+ * to the quarantine, so that a later use of one is an error that can name it. */
 static void discard(Block *b)
 {
     b->magic = BLOCK_DEAD;
-    if (b->large && !system_shrink(b, KEPT_BYTES)) return;
+    if (b->large && !system_shrink(b, KEPT_BYTES)) return;  /* it has freed all of the block */
     if (!b->large && !b->destroy) {
         system_free(b);
         return;
@@ -243,7 +235,7 @@ static void discard(Block *b)
     *place = b;
 }
 
-/* Puts b into the place of `old`: its owner, its position in the list, what it owns. */
+/* Gives b the owner of `old`, its position in the list, and what it owns. */
 static void replace(Block *old, Block *b)
 {
     Block **list = list_of(old);
@@ -268,7 +260,8 @@ void *ag_resize_in(void *owner, void *p, size_t old_n, size_t n, size_t size)
     if (!p) return alloc("ag_resize", owner, n, size);
     check_block("ag_resize", "p", p);
     check_lasts("ag_resize", p);
-    Block *old = block_of(p), *b = block_new("ag_resize", n, size);
+    Block *old = block_of(p);
+    Block *b = block_new("ag_resize", n, size);
     if (old_n && n) {
         memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     }
@@ -284,7 +277,8 @@ void *ag_resize(void *p, size_t old_n, size_t n, size_t size)
 
 static char *copy_text(const char *what, void *owner, const char *s, size_t n)
 {
-    char *copy = alloc(what, owner, n < SIZE_MAX ? n + 1 : n, 1);
+    size_t bytes = n < SIZE_MAX ? n + 1 : n;    /* SIZE_MAX is too many anyhow */
+    char *copy = alloc(what, owner, bytes, 1);
     if (n) {
         memcpy(copy, s, n);
     }
@@ -305,7 +299,7 @@ char *ag_strdup(const char *s)
     return copy_text(__func__, NULL, s, strlen(s));
 }
 
-/* A usage error if the block is a part of another object. */
+/* Checks that the block is not a part of another object. */
 static void check_whole(const char *what, void *p)
 {
     const char *owner = block_of(p)->part_of;
@@ -314,23 +308,27 @@ static void check_whole(const char *what, void *p)
     }
 }
 
+/* Returns whether `owner` owns b, directly or through other blocks. b may be NULL. */
+static bool is_above(const Block *owner, const Block *b)
+{
+    while (b && b->owner != owner) {
+        b = b->owner;
+    }
+    return b != NULL;
+}
+
 static void set_owner(const char *what, void *p, void *owner)
 {
     if (owner) {
         check_block(what, "the owner", owner);
     }
     check_lasts(what, p);
-    Block *b = block_of(p);
-    bool owns = p == owner;
-    for (const Block *above = owner && b->first ? block_of(owner) : NULL; above;
-         above = above->owner) {
-        owns = owns || above == b;
-    }
-    if (owns) {
+    Block *b = block_of(p), *new_owner = owner ? block_of(owner) : NULL;
+    if (b == new_owner || (b->first && is_above(b, new_owner))) {
         ag_usage_error(what, "p would own itself: p is the owner, or owns it");
     }
     take_out(b);
-    b->owner = owner ? block_of(owner) : NULL;
+    b->owner = new_owner;
     b->serial = 0;
     insert(b);
 }
@@ -359,44 +357,47 @@ void ag_on_free(void *p, void (*destroy)(void *p))
     block_of(p)->destroy = destroy;
 }
 
-/* Frees the block itself. */
-static void bury(Block *b)
-{
-    take_out(b);
-    discard(b);
-}
-
-/* Frees a block and what it owns. Owners can form a long chain: this is a loop, down to a block
- * that owns nothing, and up. */
-static void destroy(Block *root)
+/* Calls the destructor of b, which `root` owns or is. */
+static void call_destructor(Block *root, Block *b)
 {
     Blocks *here = blocks();
     const int call = here->calls;
+    b->magic = BLOCK_ENDS;
+    here->freeing[call] = (Freeing){ root, b, (uintptr_t)__builtin_frame_address(0) };
+    here->calls = call + 1;
+    const Calls before = function_begins();
+    if (b->destroy) {
+        b->destroy(data_of(b));
+    }
+    function_ends(before);
+    here->calls = call;
+}
+
+/* Frees a block and what it owns: goes down to a block that owns nothing, frees it, and goes up to
+ * its owner again. */
+static void destroy(Block *root)
+{
     Block *b = root;
-    for (bool more = true; more; ) {
+    while (true) {
         if (b->magic == BLOCK_ALIVE) {
-            b->magic = BLOCK_ENDS;
-            here->freeing[call] = (Freeing){ root, b, (uintptr_t)__builtin_frame_address(0) };
-            here->calls = call + 1;
-            const Calls before = function_begins();
-            if (b->destroy) {
-                b->destroy(data_of(b));
-            }
-            function_ends(before);
-            here->calls = call;
+            call_destructor(root, b);
             /* the destructor caught an error, then freed its object */
             if (b->magic == BLOCK_DEAD) return;
         }
-        Block *next = b->first ? b->first : b->owner;
-        more = b->first || b != root;
-        if (!b->first) {
-            bury(b);
+        if (b->first) {
+            b = b->first;
+            continue;
         }
-        b = next;
+        Block *owner = b->owner;
+        const bool done = b == root;
+        take_out(b);
+        discard(b);
+        if (done) return;
+        b = owner;
     }
 }
 
-/* A usage error if a destructor that runs now belongs to an object below b. */
+/* Checks that no destructor that runs now belongs to an object below b. */
 static void check_destructors(const char *what, const Block *b)
 {
     const Blocks *here = blocks();
@@ -405,10 +406,8 @@ static void check_destructors(const char *what, const Block *b)
                        MOST_CALLS);
     }
     for (int i = 0; i < here->calls; i++) {
-        for (const Block *above = here->freeing[i].root->owner; above; above = above->owner) {
-            if (above == b) {
-                ag_usage_error(what, "the destructor of an object calls this for its owner");
-            }
+        if (is_above(b, here->freeing[i].root)) {
+            ag_usage_error(what, "the destructor of an object calls this for its owner");
         }
     }
 }
@@ -419,10 +418,10 @@ void block_free(const char *what, void *p)
     if (b->magic == BLOCK_DEAD) {
         ag_usage_error(what, "this object was freed already");
     }
-    /* without a scope, whose end would do it */
+    /* needed if no scope is open, whose end would do it */
     leave_destructors((uintptr_t)__builtin_frame_address(0));
     Block **list = b->magic == BLOCK_ALIVE ? list_of(b) : NULL;
-    /* enough to see that it is in the list of another thread */
+    /* it says to be the newest of this thread's list, and is not: it is in that of another one */
     if (list && !b->newer && *list != b) {
         ag_usage_error(what, "this object was made in another thread, whose scope has not ended");
     }
@@ -451,13 +450,14 @@ void layer_frees(void *p)
 
 void blocks_unwind(uint64_t begun, uint64_t failed)
 {
-    for (Block *b = blocks()->newest; b && b->serial > begun;) {
+    Block *b = blocks()->newest;
+    while (b && b->serial > begun) {
         if (b->serial > failed) {       /* allocated after the error: the program still has it */
             b = b->older;
-            continue;
+        } else {
+            destroy(b);
+            b = blocks()->newest;       /* from the start: a destructor may have freed others */
         }
-        destroy(b);
-        b = blocks()->newest;              /* a destructor may have freed others */
     }
 }
 

@@ -1,11 +1,11 @@
 /* arena.c: the memory of scopes. Tensors and their arguments are small and end together, so they
  * are written one after another into chunks, and the end of a scope releases its chunks.
  *
- * Each scope begins a chunk of its own. A released chunk waits until some others have been released
- * after it. A tensor that is used after its scope has ended is therefore still there, and
- * check_alive can name it. Only the pages of these chunks are returned to the system, so a read of
- * such a tensor is never a crash. An array that is larger than a chunk has a chunk of its own,
- * which is freed. */
+ * Each scope begins a chunk of its own. A released chunk waits before it is used again, until some
+ * others have been released after it. A tensor that is used after its scope has ended is therefore
+ * still there, and check_alive can name it. Chunks are never freed, only their pages are returned
+ * to the system, so reading such a tensor never crashes. An array that is larger than a chunk has a
+ * chunk of its own, which is freed. */
 #include "arena.h"
 #include "observe.h"
 #include "system.h"
@@ -14,18 +14,17 @@
 #include <string.h>
 
 typedef struct Chunk {
-    struct Chunk *next;         /* in use: the one that was filled before; waiting: the next to be
-                                   used */
-    size_t size, used;          /* used: of a chunk that is full or waits, the bytes that were in
-                                   use */
+    struct Chunk *next;         /* the chunk that was filled before this one; if this one waits, the
+                                   chunk that was released after it */
+    size_t size;                /* bytes after the header */
+    size_t used;                /* of a chunk that is full or waits: the bytes that were in use, and
+                                   CHUNK_COST */
 } Chunk;
-#define CHUNK_HEADER 64
-#define CHUNK_SIZE (ARENA_CHUNK - CHUNK_HEADER)
-/* what a chunk counts for itself: those that hardly anything is in do not wait for ever */
-#define CHUNK_COST 512
 
-/* A chunk waits until the others that wait have so many bytes: 32 KB still fit the fastest
- * cache. */
+enum { CHUNK_HEADER = 64, CHUNK_SIZE = ARENA_CHUNK - CHUNK_HEADER };
+enum { CHUNK_COST = 512 };      /* so that chunks that are almost empty do not wait forever */
+/* The oldest chunk is used again when the waiting ones have more bytes than this. 32 KiB still fit
+ * the fastest cache. */
 enum { WAITING_BYTES = 32 * 1024, WAITING_WHEN_CHECKED = 192 * 1024 };
 
 static void *chunk_data(Chunk *c)
@@ -33,12 +32,11 @@ static void *chunk_data(Chunk *c)
     return (char *)c + CHUNK_HEADER;
 }
 
-/* Takes the oldest waiting chunk; NULL if none may be used yet. */
+/* Takes the oldest waiting chunk. Returns NULL if all of them have to wait longer. */
 static Chunk *take_waiting(Arena *a)
 {
-    if (a->waiting <= (observers_need & CHECK_MEMORY ? WAITING_WHEN_CHECKED : WAITING_BYTES)) {
-        return NULL;
-    }
+    size_t wait = observers_need & CHECK_MEMORY ? WAITING_WHEN_CHECKED : WAITING_BYTES;
+    if (a->waiting <= wait) return NULL;
     Chunk *c = a->oldest;
     a->oldest = c->next;
     if (a->newest == c) {
@@ -49,9 +47,20 @@ static Chunk *take_waiting(Arena *a)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Arena left;                                      /* the chunks of threads that have ended */
+static Arena left;              /* the chunks of threads that have ended, under `lock` */
 
-/* A chunk of that many bytes or more; NULL if out of memory. */
+/* Appends the list of chunks from `first` to `last` to those that wait. */
+static void append_waiting(Arena *a, Chunk *first, Chunk *last)
+{
+    if (a->newest) {
+        a->newest->next = first;
+    } else {
+        a->oldest = first;
+    }
+    a->newest = last;
+}
+
+/* Returns a chunk of that many bytes or more, or NULL if out of memory. */
 static Chunk *new_chunk(Arena *a, size_t bytes)
 {
     size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
@@ -67,7 +76,7 @@ static Chunk *new_chunk(Arena *a, size_t bytes)
         memset(c, 0, CHUNK_HEADER);     /* ag_free of a tensor reads here whether it is a block */
         c->size = size;
     }
-    memory_poison(chunk_data(c), c->size);
+    memory_poison(chunk_data(c), c->size);      /* until arena_alloc gives parts of it away */
     c->next = a->next.chunk;
     return c;
 }
@@ -75,7 +84,7 @@ static Chunk *new_chunk(Arena *a, size_t bytes)
 void *arena_alloc(Arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4) return NULL;
-    bytes = (bytes + 15) & ~(size_t)15;
+    bytes = (bytes + 15) / 16 * 16;
     if (!a->next.chunk || a->next.used + bytes > a->next.chunk->size) {
         Chunk *c = new_chunk(a, bytes);
         if (!c) return NULL;
@@ -104,17 +113,18 @@ void arena_end(Arena *a, ArenaMark mark)
     if (a->next.chunk) {
         a->next.chunk->used = a->next.used + CHUNK_COST;
     }
-    for (Chunk *c = a->next.chunk, *below; c != mark.chunk; c = below) {
-        below = c->next;
+    Chunk *c = a->next.chunk;
+    while (c != mark.chunk) {
+        Chunk *before = c->next;
         c->next = NULL;
-        if (c->size != CHUNK_SIZE) {                    /* a large array; no tensor is in it */
+        if (c->size == CHUNK_SIZE) {
+            append_waiting(a, c, c);
+            a->waiting += c->used;
+        } else {                    /* a large array; no tensor is in it */
             memory_unpoison(chunk_data(c), c->size);
             system_free(c);
-            continue;
         }
-        *(a->newest ? &a->newest->next : &a->oldest) = c;
-        a->newest = c;
-        a->waiting += c->used;
+        c = before;
     }
     a->next = mark;
 }
@@ -130,8 +140,7 @@ void arena_leave(Arena *a)
 {
     pthread_mutex_lock(&lock);
     if (a->oldest) {
-        *(left.newest ? &left.newest->next : &left.oldest) = a->oldest;
-        left.newest = a->newest;
+        append_waiting(&left, a->oldest, a->newest);
         left.waiting += a->waiting;
     }
     pthread_mutex_unlock(&lock);

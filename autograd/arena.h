@@ -1,23 +1,30 @@
-/* arena.h: the arena of scopes: tensors and their arguments. */
+/* arena.h: the memory of scopes: tensors and their arguments. See arena.c. */
 #ifndef KAERU_ARENA_H
 #define KAERU_ARENA_H
 
 #include <stddef.h>
 
-enum { ARENA_CHUNK = 128 * 1024 };      /* bytes of a chunk of the usual size, as system_alloc gets
-                                           them */
+enum { ARENA_CHUNK = 128 * 1024 };  /* bytes of a chunk of the usual size, with its header */
+
+/* A position in an arena: the first `used` bytes of this chunk, and all chunks before it. */
 typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
-/* next: where it writes next. Chunks that were released wait before they are used for something
- * else, the oldest first; `waiting` is their number of bytes in use. */
-typedef struct { ArenaMark next; struct Chunk *oldest, *newest; size_t waiting; } Arena;
-/* Zeroed memory until arena_end with the last mark that arena_begin returned. NULL if out of
- * memory. */
+
+typedef struct {
+    ArenaMark next;                 /* where the next memory begins */
+    struct Chunk *oldest, *newest;  /* the list of released chunks, which wait for their next use */
+    size_t waiting;                 /* the number of bytes that were in use in them */
+} Arena;
+
+/* Returns zeroed memory, which lasts until arena_end with the mark of the last arena_begin. NULL if
+ * out of memory. */
 void *arena_alloc(Arena *a, size_t bytes);
+/* Begins a new chunk and returns the position before it, for arena_end. */
 ArenaMark arena_begin(Arena *a);
+/* Releases all memory after the mark. */
 void  arena_end(Arena *a, ArenaMark mark);
-void  arena_trim(Arena *a);             /* returns the memory of chunks that wait to the system, but
-                                           not their addresses */
-/* The thread ends, and all its scopes have ended: leaves the chunks to other threads. */
+/* Returns the memory of the waiting chunks to the system, but not their addresses. */
+void  arena_trim(Arena *a);
+/* Leaves the waiting chunks to other threads: this one ends, and has no open scope. */
 void  arena_leave(Arena *a);
 
 #endif

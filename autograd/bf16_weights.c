@@ -1,5 +1,8 @@
-/* bf16_weights.c: tensors of type AG_PACKED: matrices whose only values are in bfloat16, in the
- * order of k_pack_b, in which products read them. A panel has K_PANEL rows of the matrix. */
+/* bf16_weights.c: weights in bfloat16, which take half of the memory: copies of weights
+ * (ag_pack_weight), and tensors of type AG_PACKED, which have no other values (ag_freeze_bf16).
+ *
+ * Their numbers stand in the order of k_pack_b (kernels.h), in which products read them: in panels
+ * of K_PANEL rows. */
 #include "bf16.h"
 #include "bf16_weights.h"
 #include "buffers.h"
@@ -20,9 +23,9 @@ size_t value_bytes(const AgShape *shape, AgDType dtype)
 
 void check_packed_shape(const char *what, const AgShape *shape)
 {
-    const uint64_t most = SIZE_MAX / 1024;              /* a small side is filled up in memory */
-    if (shape->ndim != 2 || shape->dim[1] % 2 != 0 || (uint64_t)shape->dim[0] > most ||
-        (uint64_t)shape->dim[1] > most) {
+    const uint64_t most = SIZE_MAX / 1024;      /* far below SIZE_MAX, as k_pack_b adds zeros */
+    bool is_matrix = shape->ndim == 2 && shape->dim[1] % 2 == 0;
+    if (!is_matrix || (uint64_t)shape->dim[0] > most || (uint64_t)shape->dim[1] > most) {
         ag_usage_error(what, "shape %s, expected a matrix with an even number of columns for "
                        "AG_PACKED", shape_text(*shape));
     }
@@ -37,10 +40,11 @@ uint32_t *packed_row(const uint32_t *panels, int64_t width, int64_t row)
 
 void unpack_row_as_reals(const Tensor *packed, int64_t row, real *out)
 {
-    const uint32_t *from = packed_row(values(packed), packed->shape.dim[1], row);
-    for (int64_t p = 0; p < packed->shape.dim[1]; p += 2, from += K_PANEL) {
-        out[p] = (real)bf16_of_pair(*from, 0);
-        out[p + 1] = (real)bf16_of_pair(*from, 1);
+    int64_t width = packed->shape.dim[1];
+    const uint32_t *from = packed_row(values(packed), width, row);
+    for (int64_t pair = 0; pair < width / 2; pair++) {
+        out[2 * pair] = (real)bf16_of_pair(from[pair * K_PANEL], 0);
+        out[2 * pair + 1] = (real)bf16_of_pair(from[pair * K_PANEL], 1);
     }
 }
 
@@ -52,20 +56,26 @@ void ag_unpack_weight(Tensor *weight)
     buffer_drop(&weight->packed.buffer);
 }
 
-void ag_pack_weight(Tensor *weight)
+/* Stores the copy of a weight in bfloat16 in it. */
+static void pack_copy(const char *what, Tensor *weight)
 {
-    check_tensor(__func__, "weight", weight, AG_REAL);
+    check_tensor(what, "weight", weight, AG_REAL);
     if (weight->shape.ndim != 2 || !weight->owned) {
-        ag_usage_error(__func__, "weight %s %s, expected a matrix that no scope owns",
+        ag_usage_error(what, "weight %s %s, expected a matrix that no scope owns",
                        shape_text(weight->shape),
                        weight->owned ? "is no matrix" : "belongs to a scope");
     }
     ag_unpack_weight(weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
-    weight->packed.buffer = buffer_new(__func__, (size_t)k_packed_items(n, k) * sizeof(uint32_t),
-                                       true);
+    size_t bytes = (size_t)k_packed_items(n, k) * sizeof(uint32_t);
+    weight->packed.buffer = buffer_new(what, bytes, true);
     weight->packed.version = weight->buffer->version;
     k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed.buffer), reals(weight) });
+}
+
+void ag_pack_weight(Tensor *weight)
+{
+    pack_copy(__func__, weight);
 }
 
 const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
@@ -85,14 +95,10 @@ void ag_freeze_bf16(Tensor *weight)
     if (weight->dtype == AG_PACKED) return;
     check_tensor(__func__, "weight", weight, AG_REAL);
     check_packed_shape(__func__, &weight->shape);
-    if (!weight->owned) {
-        ag_usage_error(__func__, "weight %s belongs to a scope, expected a matrix that no scope "
-                       "owns", shape_text(weight->shape));
-    }
-    ag_pack_weight(weight);
+    pack_copy(__func__, weight);
     Buffer *packed = weight->packed.buffer;
     packed->version = weight->buffer->version;
-    count_write(__func__, packed);  /* a graph that has read the reals finds that they changed */
+    count_write(__func__, packed);      /* for a graph that has read the reals */
     buffer_release(weight->buffer);
     buffer_drop(&weight->grad);
     weight->packed.buffer = NULL;

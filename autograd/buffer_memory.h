@@ -1,7 +1,7 @@
 /* buffer_memory.h: where the memory of buffers comes from, and where it goes to.
  *
  * A build has one file that defines these functions: plain/memory.c, which asks the system each
- * time, or another one, which keeps released memory for the next buffers. */
+ * time, or a file that keeps released memory for the next buffers. */
 #ifndef KAERU_BUFFER_MEMORY_H
 #define KAERU_BUFFER_MEMORY_H
 
@@ -10,16 +10,16 @@
 
 struct Buffer;
 
-/* Returns memory for a buffer of so many bytes or more, with `size` set and all other members 0 or
- * of memory_take's own; its content is undefined. lasting: it is for a value that outlives scopes.
- * NULL if the system has no memory. */
+/* Returns a buffer of at least `bytes` bytes with undefined content, or NULL if the system has no
+ * memory. `size` is set, and `bin`, which only memory_give reads. The other members are 0 or those
+ * of its former use. lasting: the buffer is for a value that outlives scopes. */
 struct Buffer *memory_take(size_t bytes, bool lasting);
-/* Takes the memory of a buffer that nobody uses. */
+/* Takes back a buffer that nobody uses. */
 void memory_give(struct Buffer *b);
-/* Returns kept memory that all threads share to the system. What a thread keeps, its state's `trim`
- * returns (thread.h). */
+/* Returns the kept memory that all threads share to the system. For that of one thread, thread_trim
+ * does it (thread.h). */
 void memory_trim(void);
-/* The number of bytes that are kept for later buffers of this thread. */
+/* Returns the number of bytes that are kept for later buffers of this thread. */
 size_t memory_kept_bytes(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* buffers.c: buffers for values and gradients, and scratch memory. Where their memory comes from:
- * buffer_memory.h. */
+/* buffers.c: buffers for values and gradients, and scratch memory. buffer_memory.h says where their
+ * memory comes from. */
 #include "buffer_memory.h"
 #include "buffers.h"
 #include "observe.h"
@@ -8,10 +8,8 @@
 
 #include <string.h>
 
-/* ---- buffers --------------------------------------------------------------------------------- */
-
 typedef struct {
-    Buffer *scratch;
+    Buffer *scratch;            /* the list of op_scratch */
     size_t in_use, peak;        /* bytes of buffers, now and at most */
 } Buffers;
 static _Thread_local void *state;
@@ -25,8 +23,7 @@ static Buffers *buffers(void)
     return thread_state(&state, &kind);
 }
 
-/* In a debug build, fills a released or new buffer with NaN, so that a result computed from it is
- * NaN. */
+/* Fills a new or released buffer with NaN in a debug build: what is computed from it shows. */
 static void fill_with_nan(Buffer *b)
 {
 #ifndef NDEBUG
@@ -45,8 +42,8 @@ Buffer *buffer_new(const char *what, size_t bytes, bool lasting)
     bool watch = observers_need & CHECK_MEMORY;
     size_t needed = watch ? bytes + SENTINELS : bytes;
     Buffer *b = memory_take(needed, lasting);
-    if (!b) {                               /* return kept memory to the system, and try again */
-        ag_memory_trim();
+    if (!b) {
+        ag_memory_trim();                   /* the system may have memory after that */
         b = memory_take(needed, lasting);
     }
     if (!b) {
@@ -78,7 +75,7 @@ Buffer *buffer_items(const char *what, int64_t n, size_t size)
     return buffer_new(what, bytes, false);
 }
 
-/* Makes the memory available for others. */
+/* Gives the memory of b back. */
 static void recycle(Buffer *b)
 {
     memory_unpoison(buffer_data(b), b->size);
@@ -101,10 +98,14 @@ void buffer_release(Buffer *b)
 
 void buffers_end_scope(void)
 {
-    for (Buffer *b; buffer_watch && (b = buffer_watch->take_released()) != NULL;) {
+    Buffer *b = buffer_watch ? buffer_watch->take_released() : NULL;
+    while (b) {
         recycle(b);
+        b = buffer_watch->take_released();
     }
 }
+
+/* ---- scratch memory -------------------------------------------------------------------------- */
 
 void *op_scratch(const char *what, int64_t n, size_t size)
 {
@@ -126,10 +127,12 @@ void op_scratch_end(void)
     while (all->scratch) {
         Buffer *b = all->scratch;
         all->scratch = b->next;
-        b->next = NULL;                                 /* a tensor may still have b, in no list */
+        b->next = NULL;         /* a tensor may still have b, and messages read user_file there */
         buffer_release(b);
     }
 }
+
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 AgMemory ag_memory(void)
 {
@@ -143,10 +146,9 @@ void ag_memory_reset_peak(void)
     all->peak = all->in_use;
 }
 
-/* Watched buffers that were released go first: what keeps them for later then returns them, too. */
 void ag_memory_trim(void)
 {
-    buffers_end_scope();
+    buffers_end_scope();        /* first: what it releases can then be returned, too */
     thread_trim();
     memory_trim();
 }

@@ -1,4 +1,9 @@
-/* checks.c: checks of arguments that are tensors, and of what a backward rule reads. */
+/* checks.c: checks of arguments that are tensors, and of what a backward rule reads.
+ *
+ * A buffer counts the writes in place (`version`), and a node of the graph has the counts that its
+ * operation saw. If they differ when the rule runs, the gradient would be wrong: an error says who
+ * has written. A value that no rule reads is released early, so a rule that reads more than it has
+ * declared is an error, too. */
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
@@ -9,11 +14,13 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 /* ---- what a rule reads ----------------------------------------------------------------------- */
 
-/* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
-static bool declares(const Tensor *y, const Tensor *t)
+/* Returns whether the rule of y may read the value of t: the rule declares it, or t is neither an
+ * input of y nor y itself. */
+static bool may_read(const Tensor *y, const Tensor *t)
 {
     bool related = t == y;
     if (related && (y->op->needs & NEEDS_Y)) return true;
@@ -38,20 +45,18 @@ _Noreturn void error_undeclared_read(const Tensor *t)
     if (!y) {
         usage_error_of(t, t->origin.made_by, "its value was released by backward");
     }
-    char what[64] = "its result";
+    char which[32] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--) {
         if (y->in[i] == t) {
-            snprintf(what, sizeof what, "input %d", i);
+            snprintf(which, sizeof which, "input %d", i);
         }
     }
-    usage_error_of(y, y->op->name,
-                   "its backward rule reads the value of %s, made by %s at %s, and does not "
-                   "declare that: backward may "
-                   "have released it%s",
-                   what, t->origin.made_by, place_text(t->origin.site, t->origin.user_site),
-                   y->op->inputs
-                       ? ""
-                       : ". If this rule was left by longjmp or throw, leave its scope, too");
+    const bool of_program = !y->op->inputs;
+    usage_error_of(y, y->op->name, "its backward rule reads the value of %s, made by %s at %s, and "
+                   "does not declare that: backward may have released it%s", which,
+                   t->origin.made_by, place_text(t->origin.site, t->origin.user_site),
+                   of_program ? ". If this rule was left by longjmp or throw, leave its scope, too"
+                              : "");
 }
 
 _Noreturn void error_graph_released(const char *what, const Tensor *y)
@@ -65,15 +70,16 @@ _Noreturn void error_written(const char *what, const Tensor *y, int i)
 {
     const Tensor *x = i < y->n_in ? y->in[i] : y;
     const char *op = y->op->name;
-    char which[32] = "its result",
-         by[PLACE_TEXT] = "a pointer to its values was used to change them";
+    const char *name = x->origin.name;
+    char which[32] = "its result";
     if (x != y) {
         snprintf(which, sizeof which, "input %d", i);
     }
     const Buffer *b = x->buffer;
+    char by[PLACE_TEXT] = "a pointer to its values was used to change them";
     if (b->version != y->version[i] && b->writer) {
-        snprintf(by, sizeof by, "%s wrote it at %s%s", b->writer,
-                 place_text(((Place){ b->file, b->line }), ((Place){ b->user_file, b->user_line })),
+        const Place at = { b->file, b->line }, user_at = { b->user_file, b->user_line };
+        snprintf(by, sizeof by, "%s wrote it at %s%s", b->writer, place_text(at, user_at),
                  b->by_thread == thread_number() ? "" : ", in another thread");
     }
     const bool recomputed = !y->data && y->recompute.restore;
@@ -82,7 +88,7 @@ _Noreturn void error_written(const char *what, const Tensor *y, int i)
                    recomputed ? "the recomputation of" : "the rule of", op,
                    place_text(y->origin.site, y->origin.user_site),
                    recomputed ? ", whose value ag_recompute has released," : "", which,
-                   x->origin.name ? ", " : "", x->origin.name ? x->origin.name : "", by, op, op);
+                   name ? ", " : "", name ? name : "", by, op, op);
 }
 
 void check_inputs(const char *what, Tensor *y, bool of_rule)
@@ -93,8 +99,8 @@ void check_inputs(const char *what, Tensor *y, bool of_rule)
             ag_usage_error(what, "input %d of %s (made at %s) was freed before backward", i,
                            y->op->name, place_text(y->origin.site, y->origin.user_site));
         }
-        bool read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
-        if (read && x->buffer->version != y->version[i]) {
+        bool is_read = of_rule ? read_by_rule(y, i) && x->data : x && x != y;
+        if (is_read && x->buffer->version != y->version[i]) {
             error_written(what, y, i);
         }
     }
@@ -102,7 +108,8 @@ void check_inputs(const char *what, Tensor *y, bool of_rule)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-void check_alive(const char *what, const char *argument, const Tensor *t)
+/* Reports that t is NULL, was freed, or was of a scope that has ended. */
+static _Noreturn void error_not_alive(const char *what, const char *argument, const Tensor *t)
 {
     if (!t) {
         ag_usage_error(what, "%s is NULL", argument);
@@ -112,9 +119,13 @@ void check_alive(const char *what, const char *argument, const Tensor *t)
                        t->origin.made_by, place_text(t->origin.site, t->origin.user_site),
                        t->owned ? "freed" : "its scope has ended");
     }
+    ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
+}
+
+void check_alive(const char *what, const char *argument, const Tensor *t)
+{
     if (!tensor_lives(t)) {
-        ag_usage_error(what, "%s is not a live tensor: its scope has ended, or it was freed",
-                       argument);
+        error_not_alive(what, argument, t);
     }
 }
 
@@ -137,7 +148,7 @@ void check_tensor(const char *what, const char *argument, const Tensor *t, AgDTy
         ag_usage_error(what, "%s is %s, expected %s", argument, dtype_name(t->dtype),
                        dtype_name(dtype));
     }
-    if (running_rule.y && !declares(running_rule.y, t)) {
+    if (running_rule.y && !may_read(running_rule.y, t)) {
         error_undeclared_read(t);
     }
     if (!t->data && t->recompute.restore && !t->release.graph_released) {
@@ -164,11 +175,9 @@ void count_write(const char *what, Buffer *b)
     const LayerCall *call = user_call();
     b->version++;
     b->by_thread = thread_number();
-    /* A function of the library that calls the one that writes is named instead: it is what the
-     * program called. */
     const Place at = call_place();
     const bool by_layer = call->function && same_place(at, call->site);
-    b->writer = by_layer ? call->function : what;
+    b->writer = by_layer ? call->function : what;       /* what the program has called */
     b->file = at.file;
     b->line = at.line;
     b->user_file = call->site.file;

@@ -1,5 +1,9 @@
-/* errors.c: messages of errors and warnings, and the stacks of calls and of layer calls that they
- * show. */
+/* errors.c: messages of errors and warnings, and the stacks of calls and of layers that they
+ * show. errors.h describes the two stacks.
+ *
+ * A usage error does not return: it calls the program's handler, which may leave by longjmp or by
+ * an exception, or it prints its message and calls abort. Before that, each file of the library
+ * undoes what it has begun (thread_failed). */
 #include "errors.h"
 #include "kaeru/errors.h"
 #include "left.h"
@@ -8,20 +12,19 @@
 #include "utf8.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_CALLS = 64, MAX_DEEPER = 32 };
 typedef struct {
-    LayerCall call[MAX_CALLS];              /* the stack of layer calls */
-    int calls;
+    LayerCall call[MAX_CALLS];      /* the stack of layers; deeper ones are only counted */
+    int calls;                      /* the number of layers that are being called */
     AgErrorHandler *handler;
-    const char *frame;                      /* where the last error was on the stack, */
-    int deeper;                             /* and how many before it were each less deep than the
-                                               next */
-    /* of ag_usage_error, and of ag_set_error */
-    char message[MOST_MESSAGE], error[MOST_MESSAGE];
+    const char *frame;              /* the address of the last usage error on the stack */
+    int deeper;                     /* the number of errors in a row that were each deeper in the
+                                       stack than the one before */
+    char message[MOST_MESSAGE];     /* the text of the last usage error */
+    char error[MOST_MESSAGE];       /* the text of ag_error */
 } Errors;
 static _Thread_local void *state;
 
@@ -88,19 +91,17 @@ void function_ends(Calls before)
     running.outer = before.outer;
 }
 
-/* ---- layer calls ----------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 int ag_layer_begin(const char *function, int of_program)
 {
     Errors *e = errors();
-    /* a call by a pointer is not one of the line that called a layer around this one */
     if (of_program) {
-        ag_in(NULL, 0);
+        ag_in(NULL, 0);     /* what it calls by a pointer is not at the line of an outer call */
     }
     if (e->calls < MAX_CALLS) {
-        e->call[e->calls] = (LayerCall){
-            .site = call_place(), .function = function, .of_program = of_program,
-        };
+        e->call[e->calls] = (LayerCall){ .site = call_place(), .function = function,
+                                         .of_program = of_program };
     }
     e->calls++;
     return of_program;
@@ -125,11 +126,10 @@ void layer_owns(void *p)
     }
 }
 
-/* The record may not be the last one: a function of the program may have left others behind. */
 void layers_disown(const void *p)
 {
     Errors *e = errors();
-    for (int i = 0; i < MAX_CALLS; i++) {
+    for (int i = 0; i < MAX_CALLS; i++) {   /* all: a longjmp may have left layers above it */
         if (e->call[i].owned == p) {
             e->call[i].owned = NULL;
         }
@@ -155,11 +155,6 @@ const LayerCall *user_call(void)
     return &none;
 }
 
-Place user_place(void)
-{
-    Place place = user_call()->site;
-    return place.file ? place : call_place();
-}
 
 int layer_calls(void)
 {
@@ -177,23 +172,6 @@ bool same_place(Place a, Place b)
            (a.file == b.file || (a.file && b.file && strcmp(a.file, b.file) == 0));
 }
 
-/* Writes "FILE:LINE" and returns its length. */
-static int write_line(Place p, char *text, size_t size)
-{
-    return p.file ? snprintf(text, size, "%s:%d", p.file, p.line)
-                  : snprintf(text, size, "a line that is not known");
-}
-
-const char *write_place(Place made, Place user_site, char text[PLACE_TEXT])
-{
-    int n = write_line(made, text, PLACE_TEXT);
-    if (user_site.file && !same_place(made, user_site) && n >= 0 && n < PLACE_TEXT) {
-        snprintf(text + n, (size_t)(PLACE_TEXT - n), ", called from %s:%d", user_site.file,
-                 user_site.line);
-    }
-    return text;
-}
-
 /* ---- messages -------------------------------------------------------------------------------- */
 
 void write_message(char *text, size_t size, const char *format, va_list list)
@@ -203,55 +181,74 @@ void write_message(char *text, size_t size, const char *format, va_list list)
     utf8_printable(raw, strlen(raw), text, size);
 }
 
-/* Appends to a text of `size` bytes of which n are used; cuts what does not fit. Returns the new
- * n. */
-AG_PRINTF(4, 5) static size_t append(char *text, size_t size, size_t n, const char *format, ...)
+/* A text that is being put together in `size` bytes. What does not fit is cut off. */
+typedef struct { char *text; size_t size, n; } Message;
+
+AG_PRINTF(2, 3) static void append(Message *m, const char *format, ...)
 {
-    if (n + 1 >= size) return n;
+    size_t space = m->size - m->n;
     va_list list;
     va_start(list, format);
-    int added = vsnprintf(text + n, size - n, format, list);
+    int added = vsnprintf(m->text + m->n, space, format, list);
     va_end(list);
-    return added < 0 ? n : n + (size_t)added < size ? n + (size_t)added : size - 1;
+    if (added > 0) {
+        m->n += (size_t)added < space ? (size_t)added : space - 1;
+    }
 }
 
-static size_t append_place(Errors *e, size_t n, const char *before, Place p)
+static void append_place(Message *m, Place p)
 {
-    n = append(e->message, sizeof e->message, n, "%s", before);
-    if (!p.file) return append(e->message, sizeof e->message, n, "a line that is not known");
-    return append(e->message, sizeof e->message, n, "%s:%d", p.file, p.line);
+    if (p.file) {
+        append(m, "%s:%d", p.file, p.line);
+    } else {
+        append(m, "a line that is not known");
+    }
 }
 
-/* Appends the place of `what` and the layers that are being called, the innermost first: " (in
- * LAYER, in LAYER called at PLACE, in LAYER called at PLACE)". Layers of the library have the place
- * of the program's call. A layer of the program has none: its own calls come before it. */
-static size_t append_places(Errors *e, size_t n, const char *what, Place at)
+const char *write_place(Place made, Place user_site, char text[PLACE_TEXT])
+{
+    Message m = { text, PLACE_TEXT, 0 };
+    append_place(&m, made);
+    if (user_site.file && !same_place(made, user_site)) {
+        append(&m, ", called from ");
+        append_place(&m, user_site);
+    }
+    return text;
+}
+
+/* Appends the place of `what` and the layers that are being called, the innermost first, such as
+ * " (in LAYER, in LAYER called at PLACE, in LAYER called at PLACE)". Layers that were called at the
+ * same place share it. A layer of the program has no place, so that of its own call comes before
+ * it. */
+static void append_places(Message *m, const Errors *e, const char *what, Place at)
 {
     const char *before = " (";
-    bool known = true, named = false;  /* `at` is to be written; a layer with this place has been */
+    bool pending = true;        /* `at` is still to be written */
+    bool named = false;         /* the last layer that was written was called there */
     for (int i = (e->calls < MAX_CALLS ? e->calls : MAX_CALLS) - 1; i >= 0; i--) {
         const LayerCall *call = &e->call[i];
-        bool goes_on = known && !call->of_program && same_place(at, call->site);
-        if (strcmp(what, call->function) == 0 && (goes_on || call->of_program) && !named && known) {
+        bool same = pending && !call->of_program && same_place(at, call->site);
+        bool may_be_what = pending && !named && (same || call->of_program);
+        if (may_be_what && strcmp(what, call->function) == 0) {
             what = "";
             continue;
         }
-        if (known && !goes_on) {
-            n = append(e->message, sizeof e->message, n, "%s", named ? "" : before);
-            n = append_place(e, n, named ? " called at " : "at ", at);
+        if (pending && !same) {
+            append(m, "%sat ", named ? " called " : before);
+            append_place(m, at);
             before = ", ";
         }
-        n = append(e->message, sizeof e->message, n, "%sin %s", before, call->function);
+        append(m, "%sin %s", before, call->function);
         before = ", ";
-        known = named = !call->of_program;
+        pending = named = !call->of_program;
         at = call->site;
         what = "";
     }
-    if (known) {
-        n = append(e->message, sizeof e->message, n, "%s", named ? "" : before);
-        n = append_place(e, n, named ? " called at " : "at ", at);
+    if (pending) {
+        append(m, "%sat ", named ? " called " : before);
+        append_place(m, at);
     }
-    return append(e->message, sizeof e->message, n, ")");
+    append(m, ")");
 }
 
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
@@ -262,9 +259,9 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
     return former;
 }
 
-/* Whether the handler seems to call itself without end: it makes an error, or what it calls does.
- * One that leaves by longjmp cannot be told from one that still runs, but its next error is not
- * always deeper in the stack. */
+/* Returns whether the error handler seems to make errors itself, and so to call itself without end.
+ * Nothing tells whether a handler still runs or has left by longjmp. But if it runs, each error is
+ * deeper in the stack than the one before. */
 static bool handler_recurs(Errors *e, const char *frame)
 {
     e->deeper = e->frame && frame < e->frame ? e->deeper + 1 : 0;
@@ -275,18 +272,13 @@ static bool handler_recurs(Errors *e, const char *frame)
 _Noreturn void usage_error_at(Place at, const char *what, const char *format, va_list list)
 {
     Errors *e = errors();
-    if (!what) {
-        what = "ag_usage_error";
-    }
-    if (!format) {
-        format = "the format is NULL";
-    }
-    char details[sizeof e->message], raw[sizeof e->message];
-    vsnprintf(details, sizeof details, format, list);
-    size_t n = append(e->message, sizeof e->message, 0, "%s: %s", what, details);
-    append_places(e, n, what, at);
-    memcpy(raw, e->message, sizeof raw);
-    utf8_printable(raw, strlen(raw), e->message, sizeof e->message);
+    what = what ? what : "ag_usage_error";
+    char details[MOST_MESSAGE], text[MOST_MESSAGE];
+    vsnprintf(details, sizeof details, format ? format : "the format is NULL", list);
+    Message message = { text, sizeof text, 0 };
+    append(&message, "%s: %s", what, details);
+    append_places(&message, e, what, at);
+    utf8_printable(text, message.n, e->message, sizeof e->message);
     e->calls = 0;
     running.lost = running.n;
     thread_failed();
@@ -317,13 +309,10 @@ void ag_check_pointer(const char *what, const char *name, const void *p)
 
 bool ag_set_error(const char *format, ...)
 {
-    char error[sizeof errors()->error];     /* a copy first: the arguments may include ag_error() */
-    if (!format) {
-        format = "an error without a message";
-    }
+    char error[MOST_MESSAGE];       /* a copy: the arguments may include the text of ag_error */
     va_list list;
     va_start(list, format);
-    write_message(error, sizeof error, format, list);
+    write_message(error, sizeof error, format ? format : "an error without a message", list);
     va_end(list);
     memcpy(errors()->error, error, strlen(error) + 1);
     return false;
@@ -336,35 +325,13 @@ const char *ag_error(void)
 
 /* ---- warnings -------------------------------------------------------------------------------- */
 
-void write_warning(Place place, const char *what, const char *format, va_list list)
-{
-    enum { MAX_KINDS = 32 };
-    static _Atomic(const char *) told[MAX_KINDS];
-    if (!what) {
-        what = "ag_warning";
-    }
-    if (!format) {
-        format = "the format is NULL";
-    }
-    const char *former = format;
-    for (int kind = 0; (observers_need & TELL_WARNINGS) && kind < MAX_KINDS && former; kind++) {
-        former = NULL;
-        if (!atomic_compare_exchange_strong(&told[kind], &former, format) && former == format) {
-            return;
-        }
-    }
-    if (former) return;
-    char text[512];
-    write_message(text, sizeof text, format, list);
-    fprintf(stderr, "kaeru: warning: %s: %s (at %s)\n", what, text,
-            place_text(place, (Place){ 0 }));
-}
-
 void ag_warning(const char *what, const char *format, ...)
 {
+    if (!(observers_need & TELL_WARNINGS)) return;
+    const Place layer = user_call()->site;
     va_list list;
     va_start(list, format);
-    write_warning(user_place(), what, format, list);
+    warning_writer(layer.file ? layer : call_place(), what, format, list);
     va_end(list);
 }
 

@@ -1,5 +1,8 @@
-/* errors.h: messages of errors and warnings, and the places in them: which calls run, which layers
- * are being called. */
+/* errors.h: messages of errors and warnings, and the places in them.
+ *
+ * A message names the line of the program that called the function. Two stacks of each thread tell
+ * it: that of the calls that run, which the macros of kaeru/places.h fill, and that of the layers
+ * that are being called (AG_LAYER), for functions that call others of the library. */
 #ifndef KAERU_ERRORS_H
 #define KAERU_ERRORS_H
 
@@ -10,33 +13,39 @@
 
 #include "kaeru/tensor.h"
 
-/* A line of the program. No file: it is not known. */
+/* A line of the program. Without a file it is not known. */
 typedef struct { const char *file; int line; } Place;
 
-/* The calls that run in this thread (ag_in). Their places are a ring: a call with CALL_PLACES
- * others around it takes the item of the outermost of them. `number` tells whose item it is.
- * If an error handler leaves by longjmp, calls are over, but nobody knows which: some may go on
- * around a function of the program that has caught the error. So no call that ran then has a place
- * any more, until function_ends (left.h) knows the number again. New calls are above them. */
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* The calls that run in this thread (ag_in), call number i in item i % CALL_PLACES. An inner call
+ * may have taken the item of an outer one; `number` tells whose item it is.
+ *
+ * If an error handler leaves by longjmp, some calls are over, but nobody knows which: the function
+ * that has caught the error may be inside others. So all calls that ran then lose their places,
+ * until function_ends (left.h) knows their number again. */
 enum { CALL_PLACES = 64 };
 typedef struct {
-    uint64_t n;                 /* calls that run, with those that were left */
-    uint64_t lost;              /* so many of them, the outermost, have no place any more */
-    uint64_t outer;             /* so many are around the function of the program that runs now */
+    uint64_t n;                 /* the number of calls that run, with those that were left */
+    uint64_t lost;              /* the number of outermost calls that have lost their places */
+    uint64_t outer;             /* the number of calls around the innermost function of the program
+                                   that the library has called */
     struct { const char *file; int line; uint32_t number; } call[CALL_PLACES];
 } Running;
 extern _Thread_local Running running;
-/* The end of a scope that began when so many calls ran: the program may have left others by longjmp
- * or throw. */
+/* Ends the calls after the first n, which the program may have left by longjmp or throw. The end of
+ * a scope calls it. */
 void running_calls_end(uint64_t n);
 
-/* The operation whose backward rule is running, its place, and how many calls ran when the rule
- * began. y NULL: none is. */
-typedef struct { const Tensor *y; Place site; uint64_t calls; } RunningRule;
+/* The backward rule that runs. */
+typedef struct {
+    const Tensor *y;            /* the result of its operation; NULL: no rule runs */
+    Place site;                 /* the place of that operation */
+    uint64_t calls;             /* the number of calls that ran when the rule began */
+} RunningRule;
 extern _Thread_local RunningRule running_rule;
 
-/* The place of the call that runs; in a backward rule, that of the operation that the rule belongs
- * to. */
+/* Returns the place of the innermost call. A backward rule has the place of its operation. */
 static inline Place call_place(void)
 {
     if (running_rule.y && running.n == running_rule.calls) return running_rule.site;
@@ -45,36 +54,44 @@ static inline Place call_place(void)
     return known ? (Place){ running.call[i].file, running.call[i].line } : (Place){ 0 };
 }
 
-/* owned: see left.h. of_program: a layer of the program's own, which has no place. */
-typedef struct { Place site; const char *function; void *owned; bool of_program; } LayerCall;
-/* The outermost call of a layer of the library; without a function if no layer is being called. */
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    Place site;                 /* the place of the call */
+    const char *function;
+    void *owned;                /* an object that layer_owns has named (left.h), or NULL */
+    bool of_program;            /* a layer that the program has defined; it has no place */
+} LayerCall;
+/* Returns the outermost call of a layer of the library. It has no `function` if there is none. */
 const LayerCall *user_call(void);
-/* Its place, or that of the call that runs if there is none. */
-Place user_place(void);
-/* How many layers are being called. An error or the end of a scope after an error sets the number
- * to that of the scope. */
+/* Returns the number of layers that are being called. */
 int  layer_calls(void);
+/* Sets that number: the program has left the other layers after an error. */
 void layer_calls_end(int calls);
-/* The program has left the layers after the first `calls` ones by longjmp or throw: ends the
- * innermost. *owned: what it owns, or NULL. False if only `calls` are left. */
+/* Ends the innermost layer, which the program has left by longjmp or throw, and sets *owned to the
+ * object that it owns, or to NULL. Returns false if no more than `calls` layers are left. */
 bool layer_is_left(int calls, void **owned);
-/* No layer that is being called owns p any more. */
+/* Notes that no layer that is being called owns p any more. */
 void layers_disown(const void *p);
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
 bool same_place(Place a, Place b);
-/* A usage error of the call at this place. */
+/* Reports a usage error of the call at this place. */
 _Noreturn void usage_error_at(Place at, const char *what, const char *format, va_list list)
     AG_PRINTF(3, 0);
-/* "FILE:LINE", followed by the user's own line if layers were in between: where something was made.
- * Valid in the block of the call. */
+/* Returns "FILE:LINE" of the line that made something. If that line is in a layer, the program's
+ * own line follows. The text of place_text lives to the end of the block that calls it. */
 enum { PLACE_TEXT = 400 };
 #define place_text(made, user_site) write_place(made, user_site, (char[PLACE_TEXT]){ 0 })
 const char *write_place(Place made, Place user_site, char text[PLACE_TEXT]);
-enum { MOST_MESSAGE = 1024 };                       /* bytes of an error's message, with the NUL */
-/* Writes the text of a message, of at most MOST_MESSAGE bytes. What it quotes may come from a file:
- * it is one line of printable characters, see utf8.h. */
+/* Writes the text of a message, which has at most MOST_MESSAGE bytes with the NUL: one line of
+ * printable characters, whatever it quotes (utf8.h). */
+enum { MOST_MESSAGE = 1024 };
 void write_message(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
-/* Writes a warning to stderr if an observer needs that, once for each format. */
-void write_warning(Place place, const char *what, const char *format, va_list list) AG_PRINTF(3, 0);
+/* Writes a warning, which an observer needs by TELL_WARNINGS. NULL: a build without debugging tools
+ * (observe.h). */
+typedef void WarningWriter(Place at, const char *what, const char *format, va_list list);
+extern WarningWriter *const warning_writer;
 
 #endif

@@ -1,4 +1,11 @@
-/* gradients.c: the memory of gradients: how rules write it, and how programs read it. */
+/* gradients.c: the memory of gradients: how rules write it, and how programs read it.
+ *
+ * A gradient gets its memory when the first rule writes it, and it often needs none of its own.
+ * grad_pass lets two tensors share a gradient: the inputs of a sum, for example. A gradient can
+ * also take over the memory of a value that no rule will read again (new_gradient). Buffers count
+ * their references, and whoever adds to a shared gradient copies it first (grad_into).
+ *
+ * The end of the file has the functions by which a program reads gradients. */
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
@@ -18,16 +25,16 @@
 #include <string.h>
 
 typedef struct {
-    const char *pass;           /* the function whose backward pass runs; NULL: none does */
-    bool is_left;               /* a call of ag_end has ended the last pass, */
-    Place left;                 /* at this line */
-    bool keep_graph;            /* during ag_backward_keep */
-    bool mark_unwritten;        /* during ag_gradcheck */
+    const char *pass;           /* the function whose backward pass runs; NULL: none runs */
+    bool is_left;               /* a call of ag_end has ended the last pass */
+    Place left;                 /* the line of that call */
+    bool keep_graph;            /* the pass is one of ag_backward_keep */
+    bool mark_unwritten;        /* ag_gradcheck runs */
 } Gradients;
 static _Thread_local void *state;
 
-/* An error during backward leaves partial gradients, which must not be added to those of a later
- * pass. */
+/* Removes the incomplete gradients that an error during backward leaves, so that a later pass does
+ * not add to them. */
 static void drop_pending(void)
 {
     *(Gradients *)state = (Gradients){ 0 };
@@ -39,6 +46,7 @@ static void drop_pending(void)
     }
 }
 
+/* Ends the pass that a call of ag_end has left, if the scope that ends was open before the pass. */
 static void leave_pass(int depth, bool in_pass)
 {
     (void)depth;
@@ -118,16 +126,27 @@ void release_value(Tensor *t)
     t->data = NULL;
 }
 
-/* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else
- * new memory. A second reference keeps the memory when the value gives it up. */
+/* Returns memory for x's first gradient: that of x's value if nobody needs the value and no other
+ * tensor shares it, else new memory. */
 static Buffer *new_gradient(Tensor *x)
 {
     if (can_release(x)) {
-        Buffer *b = x->buffer->refs == 1 ? buffer_share(x->buffer) : NULL;
+        /* Another reference keeps the memory when the value is released. */
+        Buffer *own = x->buffer->refs == 1 ? buffer_share(x->buffer) : NULL;
         release_value(x);
-        if (b) return b;
+        if (own) return own;
     }
     return buffer_new("backward", (size_t)x->numel * sizeof(real), false);
+}
+
+void grad_unshare(Buffer **gradient, int64_t n)
+{
+    if ((*gradient)->refs == 1) return;
+    size_t bytes = (size_t)n * sizeof(real);
+    Buffer *own = buffer_new("backward", bytes, false);
+    memcpy(buffer_data(own), buffer_data(*gradient), bytes);
+    buffer_release(*gradient);
+    *gradient = own;
 }
 
 Grad grad_into(Tensor *x)
@@ -140,13 +159,7 @@ Grad grad_into(Tensor *x)
         }
         return (Grad){ buffer_data(x->grad), false };
     }
-    if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
-        size_t bytes = (size_t)x->numel * sizeof(real);
-        Buffer *own = buffer_new("backward", bytes, false);
-        memcpy(buffer_data(own), buffer_data(x->grad), bytes);
-        buffer_release(x->grad);
-        x->grad = own;
-    }
+    grad_unshare(&x->grad, x->numel);
     return (Grad){ buffer_data(x->grad), true };
 }
 
@@ -159,21 +172,23 @@ static void share_gradient(Tensor *x, Tensor *y)
     x->grad = buffer_share(y->grad);
 }
 
-/* Takes y's rule from the readers of its first input now, and not after the rule (release_node).
- * Does nothing if the rule may run again (the graph is kept, or another loss uses y) and for an
- * observer that needs the inputs of a rule. */
+/* Removes y's rule from the readers of its first input during the rule; otherwise release_node does
+ * so after it. Does nothing if the rule may run again, because the graph is kept or another loss
+ * uses y, or if an observer needs the inputs after the rule. */
 void rule_has_read(Tensor *y)
 {
-    if (y->release.input_was_read || graph_kept() || (observers_need & KEEP_INPUTS)) return;
-    if (y->release.users > 0 || !y->in[0]->op || y->release.unread[0]) return;
+    bool runs_again = graph_kept() || y->release.users > 0;
+    if (runs_again || y->release.input_was_read || (observers_need & KEEP_INPUTS)) return;
+    if (!y->in[0]->op || y->release.unread[0]) return;
     y->in[0]->release.readers--;
     y->release.input_was_read = true;
 }
 
 Grad grad_in_place(Tensor *x, Tensor *y)
 {
-    bool first = x && x->requires_grad && x->op && !x->grad && !gradients()->mark_unwritten;
-    if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
+    bool is_first = x && x->requires_grad && x->op && !x->grad;
+    bool can_overwrite = y->grad->refs == 1 && !y->retained;
+    if (!is_first || !can_overwrite || gradients()->mark_unwritten) return grad_into(x);
     share_gradient(x, y);
     return (Grad){ buffer_data(x->grad), false };
 }
@@ -188,7 +203,7 @@ void grad_add(Tensor *x, const real *dx)
     }
 }
 
-/* A leaf gets a copy, because optimizers and callers may write to its gradient. */
+/* Gives a leaf a copy, because optimizers and callers may write to its gradient. */
 void grad_pass(Tensor *x, Tensor *y)
 {
     if (!x || !x->requires_grad) return;
@@ -210,35 +225,40 @@ real *grad_to_add(Tensor *x)
 
 /* ---- for rules of inputs that were broadcast ------------------------------------------------- */
 
-/* Sums `from` down to x's shape, which has fewer items: one run of repeated dimensions after
- * another, the last one first. */
+/* Returns the last dimension before `end` in which dy's shape and x's differ (`differ`), or are
+ * equal; -1 if there is none. */
+static int last_dim(const AgShape *dy, const AgShape *x, int end, bool differ)
+{
+    int i = end - 1;
+    while (i >= 0 && (dy->dim[i] != size_in(x, i, dy->ndim)) != differ) {
+        i--;
+    }
+    return i;
+}
+
+/* Sums over the dimensions in which the shapes differ; x has size 1 there. Each k_sum sums over one
+ * run of neighboring dimensions, the last run first. The last call writes to x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const AgShape *from)
 {
     Grad g = grad_into(x);
     if (!g.data) return;
     AgShape now = *from;                    /* dy's shape so far */
-    for (int last = now.ndim - 1;;) {
-        if (now.dim[last] == size_in(&x->shape, last, now.ndim)) {
-            last--;
-            continue;
-        }
-        int first = last;
-        while (first > 0 && now.dim[first - 1] != size_in(&x->shape, first - 1, now.ndim)) {
-            first--;
-        }
-        bool more = false;
-        for (int i = 0; i < first; i++) {
-            more = more || now.dim[i] != size_in(&x->shape, i, now.ndim);
-        }
+    int last = last_dim(&now, &x->shape, now.ndim, true);
+    while (last >= 0) {
+        int first = last_dim(&now, &x->shape, last, false) + 1;
+        int next = last_dim(&now, &x->shape, first, true);
         Along a = shape_along(&now, first, last);
-        real *sums = more ? op_scratch("backward", a.outer * a.inner, sizeof(real)) : g.data;
-        k_sum(a.outer, a.n, a.inner, sums, dy, 1, more ? false : g.add);
-        if (!more) return;
+        if (next < 0) {
+            k_sum(a.outer, a.n, a.inner, g.data, dy, 1, g.add);
+            return;
+        }
+        real *sums = op_scratch("backward", a.outer * a.inner, sizeof(real));
+        k_sum(a.outer, a.n, a.inner, sums, dy, 1, false);
         dy = sums;
         for (int i = first; i <= last; i++) {
             now.dim[i] = 1;
         }
-        last = first - 1;
+        last = next;
     }
 }
 

@@ -1,62 +1,80 @@
-/* gradients.h: gradients, for backward rules, and the pass that computes them. */
+/* gradients.h: how backward rules write gradients, and the state of a backward pass.
+ *
+ * The rule of y = a + b passes dy on, and that of y = |x| writes dx item by item:
+ *
+ *     grad_pass(a, y);
+ *     grad_pass(b, y);
+ *
+ *     Grad dx = grad_into(x);
+ *     if (dx.data) { ... dx.data[i] = ..., or with dx.add: dx.data[i] += ... } */
 #ifndef KAERU_GRADIENTS_H
 #define KAERU_GRADIENTS_H
 
 #include "shape.h"
 #include "tensor_struct.h"
 
-/* A rule adds the gradient of each input x, by one of these:
- *
- *     grad_into            writes dx, or adds it to what other rules have written: see Grad
- *     grad_to_add          only adds: to zeros if no other rule has written
- *     grad_in_place        computes dx from dy item by item, and may write it over dy
- *     grad_pass            dx = dy, of equal sizes: may share dy's memory
- *     grad_add             adds a dx that is there
- *
- * If x was broadcast to y's shape, grad_broadcast and grad_broadcast_done take the place of
- * grad_into, grad_pass_broadcast that of grad_pass, and grad_sum_to sums a dy that is there. */
+/* ---- for rules ------------------------------------------------------------------------------- */
 
-/* Where a rule puts x's gradient: data is NULL if x requires none; overwrite it or, if `add`, add
- * to it. */
+/* Where a rule puts the gradient of an input: it writes to data or, if `add` is set, adds to it.
+ * data is NULL if the input requires no gradient. */
 typedef struct { real *data; bool add; } Grad;
-Grad  grad_into(Tensor *x);
-real *grad_to_add(Tensor *x);                                       /* NULL if x requires none */
-Grad  grad_in_place(Tensor *x, Tensor *y);
-void  grad_pass(Tensor *x, Tensor *y);
-void  grad_add(Tensor *x, const real *dx);
-static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
-/* Where the gradient is that a program may read, of a leaf or a retained tensor. */
-static inline Buffer **gradient_of(Tensor *t) { return t->op ? &t->kept_grad : &t->grad; }
 
-/* Memory for x's gradient in the shape of y: x's gradient if the sizes are equal, else scratch
- * memory, which grad_broadcast_done sums into x's gradient. */
+/* Returns y's gradient, dy. */
+static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+
+/* Returns where to write dx or, if another rule has written, to add it. */
+Grad  grad_into(Tensor *x);
+/* Returns where to add dx: zeros, if no other rule has written. NULL if x requires no gradient. */
+real *grad_to_add(Tensor *x);
+/* As grad_into, for a dx that is computed from dy item by item: the memory may be that of dy. */
+Grad  grad_in_place(Tensor *x, Tensor *y);
+/* Adds dx = dy; x and y have equal sizes. x's gradient may share the memory of y's. */
+void  grad_pass(Tensor *x, Tensor *y);
+/* Adds a dx that is computed. */
+void  grad_add(Tensor *x, const real *dx);
+
+/* If x was broadcast to y's shape, its gradient is a sum. grad_broadcast returns where to write dx
+ * in the shape of y: x's gradient if the sizes are equal, else scratch memory.
+ * grad_broadcast_done then sums the scratch memory into x's gradient. */
 Grad grad_broadcast(Tensor *x, const Tensor *y);
 void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g);
+/* As grad_pass, for an x that was broadcast to y's shape. */
 void grad_pass_broadcast(Tensor *x, Tensor *y);
-/* Sums a gradient of shape `from` to x's shape, into x's gradient. */
+/* Adds dy, which has the shape `from`, summed to x's shape. */
 void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 
-/* A rule of y calls this when it has read the values of the first input for the last time. Their
- * memory may then become that of the input's gradient. */
+/* Notes that the rule of y will not read the values of its first input again. The gradient of that
+ * input may then take their memory. */
 void rule_has_read(Tensor *y);
-/* Whether the backward pass that runs releases nothing (ag_backward_keep). */
-bool graph_kept(void);
-/* A backward pass of this thread, with ag_backward_keep if `keep`. One in another is a usage error.
- * An error ends it, and the end of one of the scopes that were open when it began. */
+
+/* ---- the backward pass ----------------------------------------------------------------------- */
+
+/* Begins a backward pass of this thread. If `keep` is set, it releases nothing (ag_backward_keep).
+ * A pass within another one is a usage error. A pass also ends by an error, and by the end of one
+ * of the scopes that were open when it began. */
 void pass_begins(const char *what, bool keep);
-bool pass_runs(void);
-/* A usage error if an error, which the program has caught within the pass, or ag_end has ended
- * it. */
-void check_pass(const char *what);
 void pass_ends(void);
-/* While on, a new gradient holds UNWRITTEN, so that ag_gradcheck finds a rule which does not write
- * it. Returns whether it was on. An error ends it. */
-/* large, and its sum with a usual gradient is exact enough in a float */
-#define UNWRITTEN 4096
-bool mark_unwritten(bool on);
-/* Whether backward may release this value: no rule will read it, and it is neither a leaf nor
+bool pass_runs(void);
+/* Checks that the pass still runs: the program can have caught an error in it, or have called
+ * ag_end. */
+void check_pass(const char *what);
+/* Returns whether the pass releases nothing. */
+bool graph_kept(void);
+
+/* Returns whether backward may release t's value: no rule will read it, and t is neither a leaf nor
  * retained. */
 bool can_release(const Tensor *t);
 void release_value(Tensor *t);
+
+/* Copies a gradient of n numbers if others share its memory, so that it can be written. */
+void grad_unshare(Buffer **gradient, int64_t n);
+/* Returns where t's gradient is that the program may read, of a leaf or a retained tensor. */
+static inline Buffer **gradient_of(Tensor *t) { return t->op ? &t->kept_grad : &t->grad; }
+
+/* Switches a check on or off: while it is on, a new gradient is filled with UNWRITTEN, so that
+ * ag_gradcheck finds a rule that does not write it. Returns whether it was on. An error switches it
+ * off. UNWRITTEN is large, but a float still holds its sum with a usual gradient well enough. */
+#define UNWRITTEN 4096
+bool mark_unwritten(bool on);
 
 #endif

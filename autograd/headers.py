@@ -231,7 +231,8 @@ def kernel(found):
     arguments = ", ".join(re.search(r"\w+$", parameter)[0] for parameter in parameters.split(", "))
     after = "" if found["result"] == "void" else "return"
     entry = f"KERNEL({found['result']}, {found['name']}, ({parameters}), ({arguments}), {after})"
-    return textwrap.fill(entry, 100, subsequent_indent=" " * 7) + "\n"
+    breakable = re.sub(r"(?<!,) ", "\xa0", entry)          # only after a comma
+    return textwrap.fill(breakable, 100, subsequent_indent=" " * 7).replace("\xa0", " ") + "\n"
 
 
 def kernels(one):

@@ -1,24 +1,21 @@
-/* kernel_table.c: the table in use, and the functions k_<name>, which call it. A call costs one
- * load and one jump. */
+/* kernel_table.c: the functions k_<name>, which call the table in use.
+ *
+ * For k_fill, the last lines give
+ *
+ *     void k_fill(int64_t n, real *y, real value)
+ *     {
+ *         k_table_in_use->fill(n, y, value);
+ *     }
+ *
+ * Such a call costs one load and one jump. */
 #include "kernel_table.h"
-
-void k_use_table(const KernelTable *table)
-{
-    k_table_in_use = table;
-}
-
-const KernelTable *k_table(void)
-{
-    return k_table_in_use;
-}
 
 bool k_use_isa(const char *name)
 {
     const KernelTable *found = k_find_table(name);
-    if (found) {
-        k_use_table(found);
-    }
-    return found;
+    if (!found) return false;
+    k_table_in_use = found;
+    return true;
 }
 
 const char *k_isa(void)

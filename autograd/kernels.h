@@ -1,4 +1,4 @@
-/* kernels.h: the kernels: functions that compute on arrays and know nothing of tensors.
+/* kernels.h: the kernels, functions that compute on arrays and know nothing of tensors.
  *
  * Three promises hold for every kernel:
  *   1. The result has the same bits on any number of threads and with any instruction set (AVX-512,
@@ -7,20 +7,23 @@
  *      of libm are called only if they round correctly (sqrt) or are exact.
  *   2. No kernel asks the system for memory after the first calls: scratch memory is an argument or
  *      belongs to the thread. A kernel that cannot get its scratch memory works without it.
- *   3. plain/ has each kernel once more as plain loops. The tests compare the two; the double build
- *      runs the plain loops.
+ *   3. plain/ has each kernel as plain loops, with the same bits: read these first. The tests
+ *      compare the two. A build without the part `fast` and the double build run the plain loops.
  *
- * Conventions: sizes are element counts (int64_t) and may be 0; arrays are dense and row-major
- * unless a stride is given; outputs may not overlap inputs unless a comment allows it. `add` false
- * writes the output, true adds to it: the first gradient of a tensor is written, the next ones are
- * added.
+ * Conventions: a size is a number of items (int64_t) and may be 0. Arrays are dense and row-major,
+ * unless a stride is given. An output may not overlap an input, unless a comment allows it. With
+ * `add`, a kernel adds to its output, otherwise it writes: the rule that comes first writes the
+ * gradient of a tensor, and the next ones add to it.
  *
- * A kernel k_<name> is declared below. Its definition is ISA(name), with its comment, in a file of
- * kernel_isa_sources (fast/meson.build), which is compiled once for each instruction set.
- * headers.py writes the list kernels.def from the declarations: KERNEL(result, name, (parameters),
- * (arguments), RETURN), where RETURN is `return` if there is a result. From the list come the
- * prototypes ISA(name) (simd.h) and ref_<name> (plain.h), the entry in a table (kernel_table.h) and
- * the function k_<name> that calls this entry (kernel_table.c). */
+ * A kernel k_<name> is declared below. It is defined as ISA(name), with its comment, in a file that
+ * is compiled once for each instruction set (kernel_isa_sources in fast/meson.build). headers.py
+ * writes the list kernels.def from the declarations:
+ *
+ *     KERNEL(result, name, (parameters), (arguments), RETURN)     RETURN: `return`, or nothing
+ *
+ * From this list the C preprocessor makes the prototypes of ISA(name) (simd.h) and of ref_<name>
+ * (plain.h), a member of KernelTable (kernel_table.h), and the function k_<name>
+ * (kernel_table.c). */
 #ifndef KAERU_KERNELS_H
 #define KAERU_KERNELS_H
 
@@ -37,14 +40,14 @@ typedef ag_real real;
 
 /* ---- functions of one number ----------------------------------------------------------------- */
 
-/* K_IDENTITY, K_NEG, ...: each is y = f(x) and dx = dy f'(x). unary_functions.def lists them with
- * their formulas. */
+/* The functions y = f(x) with dx = dy f'(x): K_IDENTITY, K_NEG, ... unary_functions.def has the
+ * list with the formulas. */
 typedef enum {
 #define UNARY(name, reads, cost, value, gradient) K_##name,
 #include "unary_functions.def"
 } KUnary;
 
-/* Which array the derivative is computed from: K_NEG_READS, K_EXP_READS, ... */
+/* The array that the derivative of a function reads: K_EXP_READS is K_READS_Y, because f' = y. */
 enum { K_READS_NONE, K_READS_X, K_READS_Y };
 enum {
 #define UNARY(name, reads, cost, value, gradient) K_##name##_READS = K_READS_##reads,
@@ -54,47 +57,59 @@ enum {
 /* ---- functions of two numbers ---------------------------------------------------------------- */
 
 #define K_DIMS 8
-/* A strided iteration over two arrays a and b of the same shape. Strides count elements; stride 0
- * repeats an element (broadcasting). The kernels merge neighboring dimensions where they can; the
- * caller need not. */
+/* How a loop goes through arrays a and b with strides: `dim` is the shape of the result, and a[i]
+ * is the distance in items from one place of a to the next along dimension i, b[i] that in b. A
+ * stride of 0 repeats an item (broadcasting). The caller need not merge neighboring dimensions: the
+ * kernels do. */
 typedef struct { int ndim; int64_t dim[K_DIMS], a[K_DIMS], b[K_DIMS]; } KWalk;
 
 typedef enum {
     K_ADD, K_SUB, K_MUL, K_DIV,
-    K_POW,                  /* a^b: as C's pow for a < 0 with whole b, 0^0 = 1 */
-    K_MAX, K_MIN            /* NaN if either is NaN */
+    K_POW,                  /* a^b, as C's pow: a < 0 with an integer b is allowed, and 0^0 = 1 */
+    K_MAX, K_MIN            /* NaN if a or b is NaN */
 } KBinary;
 
 /* ---- rotations ------------------------------------------------------------------------------- */
 
-/* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). For
- * row r, row r % period of the table (period, 2 n) has the n cosines c, then the n sines s. Pair i
- * is entries i and i + n, or 2 i and 2 i + 1 if `adjacent`. With `back`, by the negative angles:
- * the backward rule. */
+/* Rotates pairs of items of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). Pair i is
+ * items i and i + n or, if `adjacent`, items 2 i and 2 i + 1. The cosines c and the sines s come
+ * from a table (period, 2 n): for row r of x, row r % period of the table has n cosines, then n
+ * sines. `back` rotates by the negative angles, as the backward rule does. */
 typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRope;
 
 /* ---- the matrix product ---------------------------------------------------------------------- */
 
-/* `batch` products C = op(A) op(B), where op transposes if ta or tb is set: op(A) is (m, k), op(B)
- * (k, n), C (m, n).
- * lda, ldb, ldc: distance between stored rows; step_*: distance between the matrices of the batch
- * (0: all products use one). add: C += instead of C =. Then, in the same pass: bias (n), if not
- * NULL, is added to every row; pre (like C), if not NULL, receives the values before the
- * activation; act is applied. add cannot be combined with bias or act.
- * C[i][j] is the sum of k products, in blocks of K_GEMM_BLOCK in the order of k. Each block is one
- * chain of fused multiply-adds that starts at 0. The sums of the blocks are added up in order, with
- * `add` to the former C[i][j].
- * bf16: the elements of op(A) and op(B) are rounded to bfloat16 (nearest even), and C[i][j] is a
- * sum of blocks of K_BF16_BLOCK products, in the order of Intel's instruction TDPBF16PS. A last
- * block that is shorter is filled up with zeros:
- *     t0 = t1 = 0;  for p = 0, 2, ..., 30:  t0 = fma(a[p], b[p], t0), t1 = fma(a[p + 1], b[p + 1],
- *     t1)
- *     c = c + (t0 + t1)       c starts at 0, or with `add` at the former C[i][j]
+/* `batch` matrix products C = op(A) op(B). op(A) is (m, k), op(B) (k, n) and C (m, n). op
+ * transposes A if ta is set, and B if tb is set. With `add`, the products are added to C.
+ *
+ * lda, ldb and ldc are the distances between stored rows. step_a, step_b and step_c are those
+ * between the matrices of the batch; 0: all products use the same matrix.
+ *
+ * The same pass can compute a layer: if bias (n) is not NULL, it is added to every row. Then the
+ * activation `act` is applied. If pre, an array like C, is not NULL, it receives the values before
+ * the activation. `add` cannot be combined with bias or act.
+ *
+ * The order of the sum: C[i][j] is the sum of k products, in blocks of K_GEMM_BLOCK in the order of
+ * k. Each block is one chain of fused multiply-adds that starts at 0. The sums of the blocks are
+ * added up in order, with `add` to the former C[i][j].
+ *
+ * With bf16, the items of op(A) and op(B) are rounded to bfloat16 (to nearest, ties to even), and
+ * C[i][j] is the sum of blocks of K_BF16_BLOCK products, as in Intel's instruction TDPBF16PS. Zeros
+ * fill up a last block that is shorter. c starts at 0, or with `add` at the former C[i][j]:
+ *
+ *     t0 = t1 = 0
+ *     for p = 0, 2, ..., 30:
+ *         t0 = fma(a[p], b[p], t0)
+ *         t1 = fma(a[p + 1], b[p + 1], t1)
+ *     c = c + (t0 + t1)
+ *
  * Here subnormal operands count as 0, and a result that is subnormal after rounding to 24 bits
  * becomes 0. The sign and payload of a NaN are not specified.
- * b_pairs: with bf16 and a batch of 1, B in bfloat16 instead of b: two neighbors of a stored row in
- * an item, the first one in its lower half. Distances are still counted in numbers; ldb and the
- * length of B's stored rows must be even. */
+ *
+ * With bf16 and a batch of 1, B may be in bfloat16, too. b_pairs has B as it is stored, but with
+ * two neighbors of a row in an item, the first one in the lower half. Distances still count
+ * numbers, and ldb and the length of B's stored rows are even. packed_b has B in the order of
+ * k_pack_b. */
 #define K_GEMM_BLOCK 512
 #define K_BF16_BLOCK 32
 typedef struct {
@@ -102,19 +117,23 @@ typedef struct {
     KUnary act;                     /* K_IDENTITY, K_RELU, K_GELU or K_GELU_ERF */
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
-    const uint32_t *packed_b;       /* with bf16: B as k_pack_b packs it, instead of b; NULL: none.
-                                       batch must be 1 */
-    const uint32_t *b_pairs;        /* NULL: none */
+    const uint32_t *packed_b;       /* B in place of b; NULL: none */
+    const uint32_t *b_pairs;        /* B in place of b; NULL: none */
     const real *bias;
     real *pre;
-    int64_t threads;                /* callers leave it 0; k_gemm sets it in its copy: so many
-                                       compute the product together */
+    int64_t threads;                /* how many threads compute one product together. Callers leave
+                                       it 0, and k_gemm sets it in its copy */
 } KGemm;
-/* Packs B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half
- * of its size. Products with B transposed are faster. In the others, the product's k is this n, and
- * its ldb is this k. `to` holds k_packed_items(n, k) items: panels of K_PANEL rows of B, filled up
- * with zeros. A panel has K_PANEL items for each two columns of B. The lower half of an item is a
- * number of the first column, its upper half one of the second. */
+
+/* Packs B, (n, k) with rows ldb apart, for many products with packed_b: it is rounded to bfloat16,
+ * which takes half of its size. Products with tb are faster. In a product without tb, the k of the
+ * product is this n, and its ldb is this k.
+ *
+ * `to` holds k_packed_items(n, k) items: panels of K_PANEL rows of B. A panel has K_PANEL items for
+ * each two columns of B: the lower half of an item is a number of the first column, the upper half
+ * one of the second. Zeros fill up the rows to whole panels, and the columns to whole blocks of
+ * K_BF16_BLOCK. */
+typedef struct { int64_t n, k, ldb; uint32_t *to; const real *b; } KPackB;
 enum { K_PANEL = 16 };
 static inline int64_t bf16_whole_blocks(int64_t k)
 {
@@ -122,38 +141,46 @@ static inline int64_t bf16_whole_blocks(int64_t k)
 }
 static inline int64_t k_packed_items(int64_t n, int64_t k)
 {
-    return (n + K_PANEL - 1) / K_PANEL * K_PANEL * (bf16_whole_blocks(k) / 2);
+    int64_t rows = (n + K_PANEL - 1) / K_PANEL * K_PANEL;
+    return rows * (bf16_whole_blocks(k) / 2);
 }
-typedef struct { int64_t n, k, ldb; uint32_t *to; const real *b; } KPackB;
 
-/* ---- the patches of an image under the windows of a convolution, as a matrix ----------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* An image x (c, h, w) with `padding` zeros on each side, and windows of kh x kw items that are
- * `dilation` apart. The windows are `stride` apart, ow in a row. Each of the three is for height
- * and width. Of the window at row y and column v, item (channel, i, j) is x[channel, y stride + i
- * dilation - padding, v stride + j dilation - padding]. The matrix (c kh kw, rows ow) has a column
- * for each window of the rows first..first + rows - 1. */
+/* The parts of an image under the windows of a convolution, as a matrix: a convolution is then a
+ * product of matrices. The image x (c, h, w) has `padding` zeros on each side. A window has kh x kw
+ * items, which are `dilation` apart. The windows are `stride` apart, and ow of them are in a row.
+ * These three are pairs, for height and width. Item (channel, i, j) of window v in row y is
+ *
+ *     x[channel][y stride[0] + i dilation[0] - padding[0]]
+ *               [v stride[1] + j dilation[1] - padding[1]]
+ *
+ * The matrix (c kh kw, rows ow) has a column for each window of the rows first..first + rows -
+ * 1. */
 typedef struct {
     int64_t c, h, w, kh, kw, ow, stride[2], padding[2], dilation[2], first, rows;
 } KPatches;
 
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
-/* For Adam: 1 - beta^step, the power by squaring: the same bits on every machine. */
+/* Returns 1 - beta^step, for Adam. It computes the power by squaring, not by libm's pow, which
+ * gives other bits on other systems. */
 static inline double adam_correction(double beta, int64_t step)
 {
     double power = 1;
-    for (; step > 0; step >>= 1, beta *= beta) {
-        if (step & 1) {
+    for (; step > 0; step /= 2) {
+        if (step % 2 == 1) {
             power *= beta;
         }
+        beta *= beta;
     }
     return 1 - power;
 }
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
-/* Their comments stand at the definitions, ISA(name) in the file that is named here. */
+/* The comment of a kernel is at its definition, ISA(name), in the file of fast/ that is named
+ * here. */
 
 /* fill.c */
 void k_fill(int64_t n, real *y, real value);

@@ -1,4 +1,4 @@
-/* observe.c: who observes the graph of this thread. */
+/* observe.c: the observers of this thread. */
 #include "kernels.h"
 #include "observe.h"
 

@@ -1,7 +1,6 @@
-/* philox.h: Philox4x32-10, the counter-based random numbers of Salmon, Moraes, Dror and Shaw,
- * "Parallel random numbers:
- * as easy as 1, 2, 3" (2011): ten rounds of two 32 x 32 -> 64 bit products, each round with its own
- * key. */
+/* philox.h: Philox4x32-10, a random generator without a state: it turns a counter and a key into
+ * four random words (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+ * 2011). Ten rounds multiply the words and mix them, each with a key of its own. */
 #ifndef KAERU_PHILOX_H
 #define KAERU_PHILOX_H
 
@@ -10,10 +9,11 @@
 enum { PHILOX_ROUNDS = 10 };
 #define PHILOX_M0 0xD2511F53u
 #define PHILOX_M1 0xCD9E8D57u
-#define PHILOX_W0 0x9E3779B9u       /* added to the key in each round: golden ratio, sqrt(3) - 1 */
+/* The key grows by these in each round: by the digits of the golden ratio and of sqrt(3) - 1. */
+#define PHILOX_W0 0x9E3779B9u
 #define PHILOX_W1 0xBB67AE85u
 
-/* The four words at `counter`, in place. distributions.c computes many in vectors. */
+/* Replaces `counter` by the four random words that belong to it and to the key. */
 static inline void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < PHILOX_ROUNDS; round++) {
@@ -27,7 +27,7 @@ static inline void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1)
     }
 }
 
-/* The four words of block `counter` of stream `seed`. */
+/* Writes the four words of block `counter` of the stream `seed`. */
 static inline void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4])
 {
     out[0] = (uint32_t)counter;

@@ -1,9 +1,9 @@
 /* random.c: this thread's random generator, and tensors filled from it.
  *
- * The generator is a counter: block number `counter` of the stream `seed` is a fixed function
- * (Philox4x32-10, Salmon et al. 2011) and every operation takes as many blocks of four words as it
- * needs and moves the counter past them. So what is drawn depends on the order of the calls alone,
- * never on threads or on the machine. */
+ * The generator is a counter. Block number `counter` of the stream `seed` has four random words,
+ * which philox.h computes from these two numbers alone. An operation takes as many blocks as it
+ * needs and moves the counter past them. So what it gets depends only on the seed and the order of
+ * the calls, never on threads or on the machine. */
 #include "checks.h"
 #include "kaeru/random.h"
 #include "kaeru/tensor.h"
@@ -25,22 +25,11 @@ AgRandom random_blocks(uint64_t n)
     return start;
 }
 
-void ag_seed(uint64_t seed)
-{
-    generator = (AgRandom){ seed, 0 };
-}
+void ag_seed(uint64_t seed) { generator = (AgRandom){ seed, 0 }; }
+AgRandom ag_random_state(void) { return generator; }
+void ag_set_random_state(AgRandom state) { generator = state; }
 
-AgRandom ag_random_state(void)
-{
-    return generator;
-}
-
-void ag_set_random_state(AgRandom state)
-{
-    generator = state;
-}
-
-/* 64 random bits, of one block. */
+/* Returns 64 random bits, which take a block. */
 static uint64_t random_u64(void)
 {
     AgRandom r = random_blocks(1);
@@ -64,8 +53,9 @@ int64_t ag_random_below(int64_t n)
     if (n < 1) {
         ag_usage_error(__func__, "n is %lld, expected 1 or more", (long long)n);
     }
-    /* a multiple of n: no bias below it */
-    uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;
+    const uint64_t range = (uint64_t)n;
+    const uint64_t limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: below it, all
+                                                                   remainders are equally likely */
     uint64_t x;
     do {
         x = random_u64();
@@ -81,7 +71,8 @@ void ag_random_permutation(int64_t n, int32_t *out)
     if (n > 0) {
         ag_check_pointer(__func__, "out", out);
     }
-    for (int64_t i = 0; i < n; i++) {               /* Fisher and Yates, growing from the left */
+    /* the shuffle of Fisher and Yates: i takes a random place, whose number moves to place i */
+    for (int64_t i = 0; i < n; i++) {
         int64_t j = ag_random_below(i + 1);
         if (j < i) {
             out[i] = out[j];
@@ -92,6 +83,9 @@ void ag_random_permutation(int64_t n, int32_t *out)
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
+/* Takes blocks with a word for each item. */
+static AgRandom blocks_for(const Tensor *t) { return random_blocks(((uint64_t)t->numel + 3) / 4); }
+
 static void fill_uniform(const char *what, Tensor *t, double low, double high)
 {
     if (!isfinite((real)low) || !isfinite((real)high) || !isfinite((real)(high - low))) {
@@ -101,7 +95,7 @@ static void fill_uniform(const char *what, Tensor *t, double low, double high)
     if (low > high) {
         ag_usage_error(what, "low %g is above high %g", low, high);
     }
-    AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
+    AgRandom r = blocks_for(t);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
@@ -114,7 +108,7 @@ static void fill_normal(const char *what, Tensor *t, double mean, double deviati
         !isfinite((real)(mean + deviation))) {
         ag_usage_error(what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
     }
-    AgRandom r = random_blocks(((uint64_t)t->numel + 3) / 4);
+    AgRandom r = blocks_for(t);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
 

@@ -1,10 +1,10 @@
-/* random.h: this thread's random generator. */
+/* random.h: this thread's random generator, for operations. Programs have kaeru/random.h. */
 #ifndef KAERU_RANDOM_H
 #define KAERU_RANDOM_H
 
 #include "kaeru/tensor.h"
 
-/* The next blocks of this thread's random generator: where they start. */
+/* Takes the next n blocks, of four random words each, and returns where they start. */
 AgRandom random_blocks(uint64_t n);
 
 #endif

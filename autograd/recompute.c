@@ -1,10 +1,10 @@
-/* recompute.c: values that are released in the forward pass, and recomputed when a backward rule
- * reads them (Chen et al. 2016).
+/* recompute.c: ag_recompute, which releases values in the forward pass. They are computed again
+ * when a backward rule reads them: less memory, more time (Chen et al. 2016).
  *
- * The graph stays as it is, so the gradients have the same bits. A released value of a recorded
- * operation can be computed from the operation's inputs and numbers. Its inputs may be released as
- * well. Those that it needs count its operation among their readers, so that backward keeps them
- * until then. */
+ * The graph keeps each operation with its inputs and numbers, so a released value can be computed
+ * from them, with the same bits. An input may be released as well; then it is computed first. An
+ * input that is not released must stay until then: the operation counts among its readers, and
+ * backward releases no value that has readers (tape.c). */
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
@@ -17,7 +17,7 @@
 #include "scope.h"
 #include "tensor_struct.h"
 
-/* ---- computing ------------------------------------------------------------------------------- */
+/* ---- computing a value again ----------------------------------------------------------------- */
 
 _Noreturn static void error_released(const char *what, const Tensor *t)
 {
@@ -29,6 +29,7 @@ _Noreturn static void error_released(const char *what, const Tensor *t)
                    place_text(t->origin.site, t->origin.user_site));
 }
 
+/* Computes t's value. A message of an error in it has the line where t was made. */
 static void compute(Tensor *t, const char *what)
 {
     check_inputs(what, t, false);
@@ -42,10 +43,11 @@ static void compute(Tensor *t, const char *what)
     ag_out();
 }
 
-/* t has been computed, so its inputs need not be kept for that. */
+/* Removes the computation of t, which is done, from the readers of t's inputs. */
 static void leave_inputs(Tensor *t)
 {
-    for (int i = 0; t->recompute.reads_inputs && i < t->n_in; i++) {
+    if (!t->recompute.reads_inputs) return;
+    for (int i = 0; i < t->n_in; i++) {
         Tensor *x = t->in[i];
         if (!x || !x->op || reads_input(t, i)) continue;
         x->release.readers--;
@@ -56,8 +58,9 @@ static void leave_inputs(Tensor *t)
     t->recompute.reads_inputs = false;
 }
 
-/* Inputs are older than results. So a walk down the tape finds all values that t needs, and lists
- * them, the oldest first. */
+/* Returns t and all released values that t is computed from as a list, the oldest first. Inputs are
+ * older than their results, so one walk down the tape finds them. `missing` values are marked and
+ * not found yet. */
 static Tensor *list_missing(Tensor *t, const char *what)
 {
     Tensor *oldest = NULL;
@@ -82,6 +85,7 @@ static Tensor *list_missing(Tensor *t, const char *what)
     return oldest;
 }
 
+/* Computes t's value and what it takes: see TensorRecompute. */
 static void restore(Tensor *t, const char *what, bool for_rule)
 {
     for (Tensor *u = list_missing(t, what); u; u = u->recompute.next_listed) {
@@ -94,8 +98,8 @@ static void restore(Tensor *t, const char *what, bool for_rule)
 
 /* ---- releasing ------------------------------------------------------------------------------- */
 
-/* A rule or another value may need t's released value, which is then computed from its inputs:
- * these must be kept. */
+/* Counts the computation of t, whose value is released, among the readers of t's inputs, if a rule
+ * or another value needs t's value. */
 static void hold_inputs(Tensor *t)
 {
     if (t->data || t->recompute.reads_inputs || t->release.readers == 0) return;
@@ -107,8 +111,8 @@ static void hold_inputs(Tensor *t)
     }
 }
 
-/* Whether it takes little time to compute t's value. If linear and an activation were computed in
- * one pass, the input of the activation never had a value: to compute that takes a product. */
+/* Returns whether t's value takes little time and much memory. If one loop has computed linear and
+ * its activation, the input of the activation has never had a value, and takes a product. */
 static bool is_cheap(const Tensor *t)
 {
     bool cheap = !t->op->is_product && (size_t)t->numel * sizeof(real) >= recompute_least_bytes;
@@ -119,19 +123,28 @@ static bool is_cheap(const Tensor *t)
     return cheap;
 }
 
-/* t's value is not released. So what its rule reads (of_rule), and an input whose memory it shares,
- * are not, either. */
-static void keep_inputs(const Tensor *t, bool of_rule)
+/* Marks inputs of t, whose value is not released, as not to be released either: those whose memory
+ * t shares and, if t cannot be computed, those that its rule reads. */
+static void keep_inputs(const Tensor *t)
 {
     for (int i = 0; i < t->n_in; i++) {
         Tensor *x = t->in[i];
-        if (x && ((of_rule && reads_input(t, i)) || (x->buffer && x->buffer == t->buffer))) {
+        if (!x) continue;
+        bool shares = x->buffer && x->buffer == t->buffer;
+        if (shares || (!t->op->compute && reads_input(t, i))) {
             x->recompute.kept = true;
         }
     }
 }
 
-/* Below that, a value costs less memory than time. The tests set another number. */
+/* Returns whether ag_recompute may release t's value: it can be computed, and the program has not
+ * written it since the operation, nor asked to keep it. */
+static bool may_release(const Tensor *t)
+{
+    if (!t->op->compute || t->retained || t->recompute.kept || t->recompute.restore) return false;
+    return !t->buffer || t->buffer->version == t->version[t->n_in];
+}
+
 size_t recompute_least_bytes = 1 << 21;
 
 AgMark ag_mark(void)
@@ -150,20 +163,18 @@ Tensor *ag_recompute(AgMark since, Tensor *y, AgRecompute what)
         ag_usage_error(__func__, "the scope in which ag_mark was called has ended, or is of "
                        "another thread");
     }
-    for (Tensor *t = tape(); ag_recording() && t != since.newest; t = t->older) {
+    if (!ag_recording()) return y;
+    for (Tensor *t = tape(); t != since.newest; t = t->older) {
         if (!t->op) continue;
-        /* not written since */
-        bool may_release = t->op->compute && t != y && !t->retained && !t->recompute.kept &&
-                           !t->recompute.restore &&
-                           (!t->buffer || t->buffer->version == t->version[t->n_in]);
-        if (may_release && (what == AG_PRODUCTS || t->release.readers == 0 || is_cheap(t))) {
+        bool is_chosen = what == AG_PRODUCTS || t->release.readers == 0 || is_cheap(t);
+        if (is_chosen && t != y && may_release(t)) {
             t->recompute.restore = restore;
             release_value(t);
         }
         if (t->recompute.restore) {
             hold_inputs(t);
         } else {
-            keep_inputs(t, !t->op->compute);
+            keep_inputs(t);
         }
     }
     return y;

@@ -1,4 +1,8 @@
-/* scope.c: scopes, and the tape of tensors that they own. */
+/* scope.c: scopes, and the tape of tensors that they own.
+ *
+ * ag_begin opens a scope and ag_end frees the tensors that were made in it: those on the tape above
+ * the place where the scope began. Their memory is in the arena (arena.c), their values are buffers
+ * (buffers.c). tape.c adds operations to the tape, gradients.c walks it back. */
 #include "alloc.h"
 #include "arena.h"
 #include "buffers.h"
@@ -16,28 +20,29 @@ typedef struct {
     uint64_t serial;
     uint64_t failed;            /* the serial number of the last error while it was the innermost;
                                    0: none */
-    Tensor *tape;               /* the newest tensor when the scope began */
-    ArenaMark mark;             /* the arena's position then */
-    int calls;                  /* the number of layer calls then, */
-    uint64_t running;           /* and of calls */
-    AgPrecision precision;      /* of products then */
+    /* The state of the thread when the scope began. */
+    Tensor *tape;               /* the newest tensor */
+    ArenaMark mark;             /* the arena's position */
+    int calls;                  /* layer_calls() */
+    uint64_t running;           /* running.n */
+    AgPrecision precision;
 } OpenScope;
 
 typedef struct {
     OpenScope scope[MAX_SCOPES];
-    int depth;
+    int depth;                  /* the number of open scopes */
     bool recording;             /* the innermost scope's mode is AG_RECORD */
-    int pass;                   /* a backward pass runs in the scopes up to this depth; 0: none
+    int pass;                   /* a backward pass runs in the scopes up to this depth; 0: no pass
                                    runs */
-    int had_pass;               /* the deepest open scope in which one has begun */
-    AgPrecision precision;
+    int had_pass;               /* the depth of the deepest open scope in which a pass has begun */
+    AgPrecision precision;      /* the precision of products */
     Tensor *tape;               /* the newest tensor */
     Arena arena;
 } Scopes;
 static _Thread_local void *state;
 
-/* The next ag_end of the innermost scope or one around it unwinds. A rule that was running is
- * over. */
+/* Notes a usage error, so that the next ag_end frees what the error has left. It also ends the
+ * backward rule that was running. */
 static void note_error(void)
 {
     Scopes *s = state;
@@ -48,18 +53,19 @@ static void note_error(void)
     layer_calls_end(innermost->calls);
 }
 
-static void free_waiting(void)
+static void trim_arena(void)
 {
-    arena_trim(&((Scopes *)state)->arena);
+    Scopes *s = state;
+    arena_trim(&s->arena);
 }
 
-static void end_all(void)
+/* Ends the scopes that the thread has left open at its end. */
+static void end_of_scopes(void)
 {
     Scopes *s = state;
     while (s->depth > 0) {
         OpenScope *innermost = &s->scope[s->depth - 1];
-        /* the thread ends: blocks that the program still has are not freed */
-        innermost->failed = 0;
+        innermost->failed = 0;              /* the program still has the blocks of ag_alloc */
         ag_end((AgScope){ s->depth, innermost->serial });
     }
     arena_leave(&s->arena);                 /* another thread may have one of the tensors */
@@ -68,7 +74,7 @@ static void end_all(void)
 static Scopes *scopes(void)
 {
     static const StateKind kind = { .size = sizeof(Scopes), .failed = note_error,
-                                    .trim = free_waiting, .end = end_all };
+                                    .trim = trim_arena, .end = end_of_scopes };
     return state ? state : thread_state(&state, &kind);
 }
 
@@ -129,10 +135,8 @@ void *scope_alloc(const char *what, size_t bytes)
 void *ag_scratch(size_t n, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes)) {
-        bytes = SIZE_MAX;
-    }
-    return scope_alloc(__func__, bytes);
+    bool too_many = __builtin_mul_overflow(n, size, &bytes);
+    return scope_alloc(__func__, too_many ? SIZE_MAX : bytes);
 }
 
 Tensor *scope_tensor(const char *what)
@@ -182,25 +186,25 @@ AgScope ag_begin(AgMode mode)
     if (s->depth == 0) {
         blocks_begin();
     }
-    OpenScope *begun = &s->scope[s->depth++];
+    OpenScope *begun = &s->scope[s->depth];
     *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape,
                           .mark = arena_begin(&s->arena), .calls = layer_calls(),
                           .running = running.n, .precision = s->precision };
+    s->depth++;
     s->recording = mode == AG_RECORD;
     return (AgScope){ s->depth, begun->serial };
 }
 
-/* A usage error unless this thread has begun the scope, and it is open. */
+/* Returns the scope, and checks that this thread has begun it and that it is open. */
 static OpenScope *check_open(const char *what, AgScope scope)
 {
-    Scopes *s = scopes();
-    if (!scope_is_open(scope)) {
-        ag_usage_error(what, scope.serial == 0 ? "the scope was not begun"
-                             : (scope.serial ^ thread_serial()) >> SERIAL_BITS
-                                 ? "another thread began this scope"
-                                 : "this scope has ended already");
+    if (scope_is_open(scope)) return &scopes()->scope[scope.depth - 1];
+    if (scope.serial == 0) {
+        ag_usage_error(what, "the scope was not begun");
     }
-    return &s->scope[scope.depth - 1];
+    bool of_another_thread = (scope.serial ^ thread_serial()) >> SERIAL_BITS;
+    ag_usage_error(what, of_another_thread ? "another thread began this scope"
+                                           : "this scope has ended already");
 }
 
 void check_inner(const char *what, AgScope scope)
@@ -211,45 +215,62 @@ void check_inner(const char *what, AgScope scope)
     }
 }
 
-/* The program may have left a backward pass, or a function of the library that has a scope of its
- * own, by longjmp or by an exception of its own. Then this ends the pass and such scopes, as after
- * an error. A function that was left is still among the layer calls. */
-void ag_end(AgScope scope)
+/* Returns the serial number of the last error in this scope or in one inside it; 0: there was
+ * none. */
+static uint64_t last_error(const Scopes *s, AgScope scope)
 {
-    Scopes *s = scopes();
-    OpenScope *ended = check_open(__func__, scope), *innermost = &s->scope[s->depth - 1];
-    uint64_t error = 0;             /* the last error reported in this scope or in one inside it */
-    for (OpenScope *inner = ended; inner <= innermost; inner++) {
-        if (inner->failed > error) {
-            error = inner->failed;
+    uint64_t last = 0;
+    for (int i = scope.depth - 1; i < s->depth; i++) {
+        if (s->scope[i].failed > last) {
+            last = s->scope[i].failed;
         }
     }
-    bool in_pass = scope.depth <= s->pass, left = in_pass || layer_calls() > ended->calls;
-    if (innermost != ended && innermost->serial > error && !left) {
-        ag_usage_error(__func__, "scopes begun inside this one and still open: %d",
-                       s->depth - scope.depth);
-    }
+    return last;
+}
+
+/* Ends what the program may have left in the scope by longjmp, by an exception or after an error: a
+ * backward pass, destructors, layers with the objects that they own and, after an error, the blocks
+ * of ag_alloc. */
+static void end_what_was_left(AgScope scope, uint64_t error)
+{
+    Scopes *s = scopes();
+    const OpenScope *ended = &s->scope[scope.depth - 1];
     if (scope.depth <= s->had_pass) {
-        s->had_pass = scope.depth - 1;
+        bool in_pass = scope.depth <= s->pass;
+        /* a rule that ends the scope of its pass may go on, until the next scope ends */
+        s->had_pass = in_pass ? scope.depth : scope.depth - 1;
         thread_scope_ends(scope.depth, in_pass);
     }
     blocks_leave_destructors();
-    for (void *owned; layer_is_left(ended->calls, &owned);) {
+    void *owned;
+    while (layer_is_left(ended->calls, &owned)) {
         ag_free(owned);
     }
     if ((observers_need & CHECK_MEMORY) && !error) {
-        buffer_watch->check(__func__, true);
+        buffer_watch->check("ag_end", true);
     }
     buffers_end_scope();
     if (error) {
         blocks_unwind(ended->serial, error);
         if (!scope_is_open(scope)) {
-            ag_usage_error(__func__, "a destructor has ended this scope");
+            ag_usage_error("ag_end", "a destructor has ended this scope");
         }
-    }
-    if (error) {
         layer_calls_end(ended->calls);
     }
+}
+
+void ag_end(AgScope scope)
+{
+    Scopes *s = scopes();
+    const OpenScope *ended = check_open(__func__, scope), *innermost = &s->scope[s->depth - 1];
+    const uint64_t error = last_error(s, scope);
+    /* scopes inside it may be open if an error, or a longjmp out of a pass or a layer, left them */
+    bool left = scope.depth <= s->pass || layer_calls() > ended->calls;
+    if (innermost != ended && innermost->serial > error && !left) {
+        ag_usage_error(__func__, "scopes begun inside this one and still open: %d",
+                       s->depth - scope.depth);
+    }
+    end_what_was_left(scope, error);
     while (s->tape != ended->tape) {
         Tensor *t = s->tape;
         s->tape = t->older;
@@ -260,7 +281,6 @@ void ag_end(AgScope scope)
     s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
     running_calls_end(ended->running);
-    /* no scope is left that an error could unwind */
     if (s->depth == 0) {
         blocks_end();
     }

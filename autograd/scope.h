@@ -1,4 +1,5 @@
-/* scope.h: scopes, and the tape of tensors that they own. */
+/* scope.h: scopes, and the tape of tensors that they own. left.h has the functions for scopes that
+ * need no tape. */
 #ifndef KAERU_SCOPE_H
 #define KAERU_SCOPE_H
 
@@ -6,18 +7,20 @@
 #include "tensor_struct.h"
 
 enum { MAX_SCOPES = 256 };
-/* A usage error unless the scope is the innermost and there is one around it. */
+/* Checks that the scope is the innermost and that there is one around it. */
 void check_inner(const char *what, AgScope scope);
-/* A backward pass runs in the scopes up to this depth; 0: none runs. */
+/* Notes that a backward pass runs in the scopes up to this depth. 0: no pass runs. */
 void scopes_have_pass(int depth);
+/* Returns that depth. */
 int  scopes_of_pass(void);
-/* This thread's newest tensor; NULL: none. */
+/* Returns the newest tensor of this thread, or NULL. The older ones follow by `older`. */
 Tensor *tape(void);
-/* A new entry of the tape, which the innermost scope owns: a tensor without a shape and values. */
+/* Returns a new tensor without a shape and values, which the innermost scope owns: the newest entry
+ * of the tape. */
 Tensor *scope_tensor(const char *what);
-/* Zeroed memory that lives as long as the innermost scope. */
+/* Returns zeroed memory that lives as long as the innermost scope. */
 void *scope_alloc(const char *what, size_t bytes);
-/* Releases what a tensor owns; it is dead then. */
+/* Releases all that a tensor owns. The tensor is dead then. */
 void tensor_release(void *tensor);
 
 #endif

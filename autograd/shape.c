@@ -1,7 +1,10 @@
-/* shape.c: shapes, and NumPy's rules for operands of different shapes.
+/* shape.c: shapes, and the rules for operands of different shapes, which are NumPy's.
  *
- * Shapes are compared from the last dimension; sizes fit if they are equal or one is 1, and a
- * missing dimension counts as 1. A repeated dimension is walked with stride 0. */
+ * Two shapes are compared from the last dimension. Sizes fit if they are equal or one of them is 1;
+ * a missing dimension counts as 1. For example, (4, 1, 3) and (2, 3) broadcast to (4, 2, 3). A
+ * kernel walks over a repeated dimension with stride 0, so nothing is copied. */
+#include <stdio.h>
+
 #include "kernels.h"
 #include "shape.h"
 #include "tensor_struct.h"
@@ -13,10 +16,11 @@ static void check_ndim(const char *what, int ndim)
     }
 }
 
-/* -1 if there are more items than can be counted. */
+/* Returns the number of items, or -1 if there are more than can be counted. Sizes of 0 are left out
+ * of that check, since strides are products of the others. */
 static int64_t count_items(const AgShape *shape)
 {
-    int64_t n = 1;          /* of the sizes that are not 0: strides are products of some of them */
+    int64_t n = 1;
     bool empty = false;
     for (int i = 0; i < shape->ndim; i++) {
         if (shape->dim[i] == 0) {
@@ -108,15 +112,16 @@ int check_dim(const char *what, const Tensor *x, int dim)
 
 int check_along(const char *what, const Tensor *x, int dim)
 {
-    return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(what, x, dim);
+    if (x->shape.ndim == 0 && (dim == 0 || dim == -1)) return 0;
+    return check_dim(what, x, dim);
 }
 
 /* ---- broadcasting ---------------------------------------------------------------------------- */
 
 int64_t size_in(const AgShape *s, int i, int ndim)
 {
-    int own = i - (ndim - s->ndim);
-    return own < 0 ? 1 : s->dim[own];
+    int missing = ndim - s->ndim;
+    return i < missing ? 1 : s->dim[i - missing];
 }
 
 bool broadcast(const AgShape *a, const AgShape *b, AgShape *y)
@@ -173,8 +178,7 @@ Along shape_along(const AgShape *shape, int first, int last)
 
 void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk)
 {
-    /* only the first ndim entries are set: this is part of every elementwise operation */
-    walk->ndim = shape->ndim;
+    walk->ndim = shape->ndim;       /* no further entries are set: small tensors must be fast */
     for (int i = 0; i < shape->ndim; i++) {
         walk->dim[i] = shape->dim[i];
     }

@@ -1,38 +1,53 @@
-/* shape.h: shapes, types, and NumPy's rules for operands of different shapes. */
+/* shape.h: shapes, types, and the rules for operands of different shapes (broadcasting). */
 #ifndef KAERU_SHAPE_H
 #define KAERU_SHAPE_H
 
 #include "tensor_struct.h"
 
-size_t dtype_size(AgDType dtype);                   /* of an item; of AG_PACKED, at most that */
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* Returns the number of bytes of an item. Items of AG_PACKED have at most that many. */
+size_t dtype_size(AgDType dtype);
 const char *dtype_name(AgDType dtype);
 
-/* The numbers below n, for messages: "0..3". */
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Returns the shape as text, for messages: "(2, 3)". */
+#define shape_text ag_shape_string
+/* Returns the numbers below n as text, for messages: "0..3". */
 enum { RANGE_TEXT = 40 };
 #define range_text(n) write_range(n, (char[RANGE_TEXT]){ 0 })
 const char *write_range(int64_t n, char text[RANGE_TEXT]);
-/* A dimension number made non-negative and checked. */
+
+/* Checks a shape of the program: 0 to 8 dimensions, no negative size, no overflow. Returns the
+ * number of items. */
+int64_t check_shape(const char *what, const AgShape *shape);
+/* Returns the number of a dimension, which may be negative, counted from the first one, and checks
+ * that x has it. */
 int  check_dim(const char *what, const Tensor *x, int dim);
-/* The same for operations along a dimension, which take a scalar as a vector of one item: dimension
- * 0. */
+/* Does the same for operations along a dimension, which take a scalar as a vector of one item. */
 int  check_along(const char *what, const Tensor *x, int dim);
 
-#define shape_text ag_shape_string
-/* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of
- * items. */
-int64_t check_shape(const char *what, const AgShape *shape);
-/* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a
- * usage error. */
+/* ---- broadcasting ---------------------------------------------------------------------------- */
+
+/* Sets *y to the shape that a and b broadcast to. Returns false if there is none. */
 bool  broadcast(const AgShape *a, const AgShape *b, AgShape *y);
 bool  broadcasts_to(const AgShape *from, const AgShape *to);
+/* Returns the shape that a and b broadcast to, and checks that there is one. */
 AgShape broadcast_shape(const char *what, const Tensor *a, const Tensor *b);
 
-/* Size of dimension i (of ndim) in a shape that may have fewer. */
+/* Returns the size of dimension i of ndim, in a shape that may have fewer dimensions. */
 int64_t size_in(const AgShape *s, int i, int ndim);
 
-/* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
+/* Sets the strides for a walk over an array of shape t as if it had the shape `to`: 0 where it
+ * repeats. */
 void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS]);
-/* How many rows of the last dimension there are. */
+/* Sets *walk to an iteration over `shape`, with the strides of a and b broadcast to it. */
+void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk);
+
+/* ---- arrays with fewer dimensions ------------------------------------------------------------ */
+
+/* Returns the number of rows of the last dimension. */
 static inline int64_t row_count(const Tensor *x)
 {
     int64_t rows = 1;
@@ -41,12 +56,9 @@ static inline int64_t row_count(const Tensor *x)
     }
     return rows;
 }
-/* An array seen as (outer, n, inner): the dimensions before first..last, these, and those
- * behind. */
+/* An array seen as (outer, n, inner): the product of the dimensions before first..last, of these,
+ * and of those behind them. */
 typedef struct { int64_t outer, n, inner; } Along;
 Along shape_along(const AgShape *shape, int first, int last);
-/* *walk: a strided iteration over `shape`, with the strides of a and b broadcast to it. Sets only
- * the first ndim entries. */
-void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk);
 
 #endif

@@ -1,14 +1,16 @@
 /* tape.c: records operations, and runs their backward rules.
  *
- * Backward is one loop down the tape, from the loss to the oldest tensor. A node that has a
- * gradient runs its operation's rule, which adds to the gradients of its inputs. All users of a
- * node are newer, so their rules have run before, and the node's gradient is complete: it is the
- * sum of the contributions of all users.
+ * Backward is one loop down the tape, from the loss to the oldest tensor: run_rules. A node that
+ * has a gradient runs its operation's rule, which adds to the gradients of its inputs. All users of
+ * a node are newer than the node, so their rules have run before. The node's gradient is then
+ * complete: it is the sum of the contributions of all users.
  *
- * Backward releases memory during the loop. Each tensor counts its `readers`, the rules that will
- * still read its value, and its `users`, the recorded operations that have it as an input and are
- * not released yet. A node is released when its rule has run and no users are left. If another loss
- * still needs a part of the graph, that part has users and stays. */
+ * Backward also releases memory: release_node. Each tensor counts its `readers`, the rules that
+ * will still read its value, and its `users`, the recorded operations that have it as an input and
+ * are not released yet. A node is released when its rule has run and no users are left. If another
+ * loss still needs a part of the graph, that part has users and stays.
+ *
+ * Read tensor_struct.h and op.h before, and gradients.c after this file. */
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
@@ -30,29 +32,31 @@
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-_Noreturn static void error_of_another_thread(const char *what, const Tensor *t)
+/* Checks that t, which may be NULL, is not a part of another thread's graph. */
+static void check_thread(const char *what, const Tensor *t)
 {
+    if (!t || !t->op || t->origin.thread == thread_id()) return;
     ag_usage_error(what, "the result of %s made at %s is part of another thread's graph: expected "
                    "a result of this thread, or a copy without its graph (ag_detach)",
                    t->origin.made_by, place_text(t->origin.site, t->origin.user_site));
 }
 
-/* Stores y's operation and inputs if an input requires a gradient. For an observer that needs
- * KEEP_INPUTS, the inputs are always stored. */
-static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
+/* Returns whether one of the inputs requires a gradient. */
+static bool any_requires_grad(Tensor *const *in, int n)
 {
-    y->origin.made_by = op->name;
-    bool requires_grad = false, recording = ag_recording();
-    for (int i = 0; recording && i < n; i++) {
-        requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
-        if (in[i] && in[i]->op && in[i]->origin.thread != thread_id()) {
-            error_of_another_thread(op->function, in[i]);
-        }
+    for (int i = 0; i < n; i++) {
+        if (in[i] && in[i]->requires_grad) return true;
     }
-    if (!requires_grad && !(observers_need & KEEP_INPUTS)) return y;
-    /* One allocation for inputs and versions, since this is part of every operation. */
-    y->in = scope_alloc(op->function,
-                        (size_t)n * sizeof *in + (size_t)(n + 1) * sizeof *y->version);
+    return false;
+}
+
+/* Stores the inputs in y, and the versions of their values. One allocation holds both, because
+ * every recorded operation needs it. */
+static void store_inputs(const Op *op, Tensor *y, Tensor *const *in, int n)
+{
+    size_t inputs = (size_t)n * sizeof *in;
+    size_t versions = (size_t)(n + 1) * sizeof *y->version;
+    y->in = scope_alloc(op->function, inputs + versions);
     y->version = (uint32_t *)(void *)(y->in + n);
     y->n_in = n;
     for (int i = 0; i < n; i++) {
@@ -61,12 +65,26 @@ static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
             y->version[i] = in[i]->buffer->version;
         }
     }
+}
+
+/* Records y = op(in) if the scope records and an input requires a gradient. If an observer needs
+ * KEEP_INPUTS, y gets its inputs in any case. Returns y. */
+static Tensor *record(const Op *op, Tensor *y, Tensor *const *in, int n)
+{
+    y->origin.made_by = op->name;
+    bool requires_grad = ag_recording() && any_requires_grad(in, n);
+    if (requires_grad || (observers_need & KEEP_INPUTS)) {
+        store_inputs(op, y, in, n);
+    }
     if (!requires_grad) return y;
-    if (observers_need & CHECK_MEMORY) {
-        y->hash = scope_alloc(op->function, (size_t)(n + 1) * sizeof *y->hash);
+    for (int i = 0; i < n; i++) {
+        check_thread(op->function, in[i]);
     }
     y->op = op;
     y->requires_grad = true;
+    if (observers_need & CHECK_MEMORY) {
+        y->hash = scope_alloc(op->function, (size_t)(n + 1) * sizeof *y->hash);
+    }
     if (op->bilinear && n > 1) {
         y->release.unread[0] = !in[1]->requires_grad;
         y->release.unread[1] = !in[0]->requires_grad;
@@ -82,24 +100,22 @@ Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 Tensor *op_new(const Op *op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c)
 {
     Tensor *in[] = { a, b, c };
-    return op_new_n(op, shape, in, c ? 3 : b ? 2 : 1);
-}
-
-static Tensor *new_alias(const Op *op, const AgShape *shape, Tensor *const *in, int n)
-{
-    return record(op, tensor_alias(op->function, shape, AG_REAL, in[0]->buffer), in, n);
+    if (c) return op_new_n(op, shape, in, 3);
+    return op_new_n(op, shape, in, b ? 2 : 1);
 }
 
 Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x)
 {
-    return new_alias(op, shape, &x, 1);
+    return record(op, tensor_alias(op->function, shape, AG_REAL, x->buffer), &x, 1);
 }
 
-/* x gives its memory to y before anything is computed: op_done(x) finds none, so the version of x
- * is stored here. */
+/* Stores the version of x, because x loses its memory here: op_done(x), which comes later, stores
+ * the version only of a tensor that has memory. */
 Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b)
 {
-    Tensor *y = new_alias(op, &x->shape, (Tensor *[]){ x, b }, b ? 2 : 1);
+    Tensor *in[] = { x, b };
+    Tensor *y = tensor_alias(op->function, &x->shape, AG_REAL, x->buffer);
+    record(op, y, in, b ? 2 : 1);
     if (x->op) {
         x->version[x->n_in] = x->buffer->version;
     }
@@ -141,8 +157,8 @@ static void count_inputs(Tensor *y)
     }
 }
 
-/* The counts change here and not in record: an operation that ends with an error before this leaves
- * them correct. */
+/* Counts here and not in record, because an operation can end with an error between the two. The
+ * counts of its inputs are then still correct. */
 Tensor *op_done(Tensor *y)
 {
     if (y->op) {
@@ -169,15 +185,17 @@ Tensor *op_run(const Op *op, const AgShape *shape, Tensor *const *in, int n, con
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Releases what only y's rule needed. The rule has run, and y has no users left. */
+/* Releases what only y's rule needed. The rule has run, and y has no users left. The value of an
+ * input is released if that was its last reader and its gradient has memory of its own; otherwise
+ * new_gradient can still give the memory of the value to the gradient. */
 static void release_node(Tensor *y)
 {
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
         x->release.users--;
-        bool reader = reads_input(y, i) || y->recompute.reads_inputs;
-        if (reader && !(i == 0 && y->release.input_was_read)) {
+        bool has_read = i == 0 && y->release.input_was_read;
+        if (!has_read && (reads_input(y, i) || y->recompute.reads_inputs)) {
             x->release.readers--;
         }
         if (x->grad && can_release(x)) {
@@ -197,61 +215,47 @@ static void release_node(Tensor *y)
     y->release.graph_released = true;
 }
 
-/* If y is retained, adds its gradient to kept_grad. Releases the gradient, which only y's rule
- * reads. */
+/* Releases y's gradient, because only y's rule reads it. If y is retained, the program can read it,
+ * too: it becomes kept_grad, or is added to the kept_grad of an earlier pass. */
 static void store_gradient(Tensor *y)
 {
-    if (y->kept_grad && y->kept_grad->refs == 1) {
+    if (y->kept_grad) {
+        grad_unshare(&y->kept_grad, y->numel);
         k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
-    } else if (y->retained || y->kept_grad) {
-        /* a program may share the former */
-        Buffer *sum = buffer_new("backward", (size_t)y->numel * sizeof(real), false);
-        memcpy(buffer_data(sum), grad_of(y), (size_t)y->numel * sizeof(real));
-        if (y->kept_grad) {
-            k_axpy(y->numel, buffer_data(sum), 1, buffer_data(y->kept_grad));
-        }
-        buffer_drop(&y->kept_grad);
-        y->kept_grad = sum;
+    } else if (y->retained) {
+        y->kept_grad = y->grad;
+        y->grad = NULL;
+        grad_unshare(&y->kept_grad, y->numel);
     }
     buffer_drop(&y->grad);
 }
 
-/* An input can have required a gradient when y was recorded, and not do so now. */
-static bool is_wanted(const Tensor *y)
-{
-    bool wanted = false;
-    for (int i = 0; i < y->n_in; i++) {
-        wanted = wanted || (y->in[i] && y->in[i]->requires_grad);
-    }
-    return wanted;
-}
-
-/* Whether the program has given the rule of y (ag_custom). */
+/* Returns whether the rule of y is a function of the program (ag_custom). */
 static bool is_of_program(const Tensor *y)
 {
     return !y->op->inputs;
 }
 
-/* The rule of a y without items, of any shape: its inputs get gradients of zeros. */
-static void rule_of_nothing(Tensor *y)
-{
-    for (int i = 0; i < y->n_in; i++) {
-        grad_to_add(y->in[i]);
-    }
-}
-
+/* Asks the inputs again whether they require a gradient: the program can have changed that since y
+ * was recorded. If y has no items, the gradients of its inputs are zeros, and the rules of the
+ * library need not know this case. */
 void rule_run(Tensor *y)
 {
     check_reads_of(y);
-    if (is_wanted(y)) {
-        (y->numel > 0 || is_of_program(y) ? y->op->backward : rule_of_nothing)(y);
+    bool is_wanted = any_requires_grad(y->in, y->n_in);
+    if (is_wanted && y->numel == 0 && !is_of_program(y)) {
+        for (int i = 0; i < y->n_in; i++) {
+            grad_to_add(y->in[i]);
+        }
+    } else if (is_wanted) {
+        y->op->backward(y);
     }
     check_reads_of(NULL);
     op_scratch_end();
 }
 
-/* A usage error if a function of the program, which was called now, has ended the pass or left a
- * scope open. */
+/* Checks, after a call of a function of the program, that the pass still runs and that the function
+ * has left no scope open. */
 static void check_own_pass(void)
 {
     check_pass("ag_backward");
@@ -262,7 +266,8 @@ static void check_own_pass(void)
     }
 }
 
-/* Runs the rule of y. y's gradient is complete, and no other rule reads it. */
+/* Runs the rule of y, whose gradient is complete. The values that the rule reads are computed again
+ * if ag_recompute has released them. */
 static void node_run(Tensor *y)
 {
     if (y->release.graph_released) {
@@ -299,9 +304,7 @@ void check_loss(const char *what, const Tensor *loss, bool any_shape)
                        "scope is AG_NO_GRAD, or a value was cut from the graph (ag_end_return, "
                        "ag_keep, ag_detach; tensor_grad: there are no gradients of gradients)");
     }
-    if (loss->op && loss->origin.thread != thread_id()) {
-        error_of_another_thread(what, loss);
-    }
+    check_thread(what, loss);
 }
 
 void run_rules(Tensor *loss, const Tensor *dy, bool notifies)
@@ -323,8 +326,12 @@ void run_rules(Tensor *loss, const Tensor *dy, bool notifies)
 static void backward_from(Tensor *loss, const Tensor *dy, bool keep)
 {
     check_loss("ag_backward", loss, dy != NULL);
+    if (dy && !ag_shape_equal(loss->shape, dy->shape)) {
+        ag_usage_error("ag_backward_from", "y %s and dy %s differ in shape",
+                       shape_text(loss->shape), shape_text(dy->shape));
+    }
     pass_begins("ag_backward", keep);
-    loss->retained = true;                  /* it stays readable */
+    loss->retained = true;                  /* the program can read its value after the pass */
     notify(PASS_BEGINS, loss);
     check_own_pass();
     run_rules(loss, dy, true);
@@ -346,10 +353,5 @@ void ag_backward_from(Tensor *y, const Tensor *dy)
 {
     AG_LAYER;
     check_tensor(__func__, "dy", dy, AG_REAL);
-    check_loss("ag_backward", y, true);
-    if (!ag_shape_equal(y->shape, dy->shape)) {
-        ag_usage_error(__func__, "y %s and dy %s differ in shape", shape_text(y->shape),
-                       shape_text(dy->shape));
-    }
     backward_from(y, dy, false);
 }

@@ -1,39 +1,46 @@
-/* tape.h: operations: how their results are recorded, and how backward runs their rules. */
+/* tape.h: how the results of operations are recorded, and how backward runs their rules.
+ *
+ * The function of an operation makes the result y, computes its values, and ends with op_done:
+ *
+ *     Tensor *y = op_new(&op_table[OP_add], &shape, a, b, NULL);
+ *     k_binary(K_ADD, &walk, reals(y), reals(a), reals(b));
+ *     return op_done(y); */
 #ifndef KAERU_TAPE_H
 #define KAERU_TAPE_H
 
 #include "op.h"
 #include "tensor_struct.h"
 
-/* Creates the result of operation `op` (&op_table[OP_add], ...) on up to three inputs (NULL:
- * absent): a tensor of that shape, values undefined, recorded if this scope records and an input
- * requires a gradient. Fill it, then return op_done(y). */
+/* Returns the result of `op` on up to three inputs (NULL: absent), a tensor of that shape with
+ * undefined values. It is recorded if this scope records and an input requires a gradient. */
 Tensor *op_new(const Op *op, const AgShape *shape, Tensor *a, Tensor *b, Tensor *c);
 Tensor *op_new_n(const Op *op, const AgShape *shape, Tensor *const *in, int n);
-/* The same for a result that is its input's values in another shape. */
+/* Returns a result that shares the memory of x: the values of x in another shape. */
 Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x);
-/* A result in the memory of x, which then has no value: for operations computed in one pass. b: the
- * second input, or NULL. */
+/* Returns a result that takes over the memory of x, so that x has no value. It is for two
+ * operations that one loop computes, such as linear and relu. b: the second input, or NULL. */
 Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b);
+/* Ends an operation whose values are computed. Returns y. */
 Tensor *op_done(Tensor *y);
-/* All of this for an operation with `compute`, and y->args. size: bytes of *args. */
+/* Does all of this for an operation with `compute`. The `size` bytes at args are copied to
+ * y->args. */
 Tensor *op_run(const Op *op, const AgShape *shape, Tensor *const *in, int n, const void *args,
                size_t size);
-/* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is
- * recorded. */
+/* Sets y->args to memory for the numbers that the rule of a recorded y needs, and returns it. */
 void *op_args(Tensor *y, size_t size);
-/* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
+/* Sets y->saved to memory for n reals, and returns it. Backward releases it when the rule has run,
+ * and the end of the scope if there is no backward. */
 real *op_save(Tensor *y, int64_t n);
-/* Memory for the gradient of input i < SAVED_GRADIENTS; NULL if it requires none. */
+/* Returns memory for a gradient of input i < SAVED_GRADIENTS that forward computes already. NULL if
+ * the input requires none. */
 real *op_save_gradient(Tensor *y, int i);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
-/* After pass_begins: runs the rules of all that the loss depends on, and ends the pass. dy: the
- * gradient of the loss; NULL: 1. notifies: observers are told of NODE_PASSED. */
+/* Runs the rules of all that the loss depends on, and ends the pass that pass_begins has begun. dy
+ * is the gradient of the loss, NULL for 1. If `notifies`, observers get NODE_PASSED. */
 void run_rules(Tensor *loss, const Tensor *dy, bool notifies);
-/* A usage error unless the loss has one item (or `any_shape`), requires a gradient and is of this
- * thread. */
+/* Checks that the loss has one item (or `any_shape`), requires a gradient and is of this thread. */
 void check_loss(const char *what, const Tensor *loss, bool any_shape);
 
 #endif

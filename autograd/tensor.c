@@ -1,4 +1,7 @@
-/* tensor.c: creates tensors, reads and writes their values. */
+/* tensor.c: creates tensors, reads and writes their values.
+ *
+ * A tensor of a scope lies in the arena and is an entry of the tape (scope.c); one that no scope
+ * owns is a block of ag_alloc. The values of both are a buffer, which tensors can share. */
 #include "alloc.h"
 #include "bf16_weights.h"
 #include "buffers.h"
@@ -12,11 +15,13 @@
 #include "tensor.h"
 #include "tensor_struct.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
+/* Returns the number of bytes of that many items, and checks that they are not too many. */
 static size_t checked_bytes(const char *what, int64_t numel, AgDType dtype)
 {
     if ((uint64_t)numel > SIZE_MAX / 8) {
@@ -65,8 +70,8 @@ Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtyp
 
 Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
 {
-    /* for the layer's caller */
-    const char *what = user_call()->function ? user_call()->function : "tensor_new_owned";
+    const char *layer = user_call()->function;
+    const char *what = layer ? layer : "tensor_new_owned";      /* what the program has called */
     if ((int)dtype < AG_REAL || dtype > AG_PACKED) {
         ag_usage_error(what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED",
                        (int)dtype);
@@ -103,20 +108,9 @@ static Tensor *constant(const char *what, const AgShape *shape, double value)
     return t;
 }
 
-Tensor *tensor_zeros(AgShape shape)
-{
-    return constant("tensor_zeros", &shape, 0);
-}
-
-Tensor *tensor_ones(AgShape shape)
-{
-    return constant("tensor_ones", &shape, 1);
-}
-
-Tensor *tensor_full(AgShape shape, double value)
-{
-    return constant("tensor_full", &shape, value);
-}
+Tensor *tensor_zeros(AgShape shape) { return constant(__func__, &shape, 0); }
+Tensor *tensor_ones(AgShape shape) { return constant(__func__, &shape, 1); }
+Tensor *tensor_full(AgShape shape, double value) { return constant(__func__, &shape, value); }
 
 Tensor *tensor_arange(double start, double stop, double step)
 {
@@ -124,10 +118,7 @@ Tensor *tensor_arange(double start, double stop, double step)
     if (!(step != 0) || !(count < 1e15)) {
         ag_usage_error(__func__, "from %g to %g by %g has no end", start, stop, step);
     }
-    int64_t n = count > 0 ? (int64_t)count : 0;
-    if ((double)n < count) {
-        n++;
-    }
+    int64_t n = count > 0 ? (int64_t)ceil(count) : 0;
     Tensor *t = tensor_new("tensor_arange", &SHAPE(n), AG_REAL);
     for (int64_t i = 0; i < n; i++) {
         reals(t)[i] = (real)(start + (double)i * step);
@@ -135,14 +126,15 @@ Tensor *tensor_arange(double start, double stop, double step)
     return t;
 }
 
+/* Returns a tensor with these values, or with zeros if they are NULL. */
 static Tensor *tensor_filled(const char *what, const AgShape *shape, AgDType dtype,
                              const void *values)
 {
     Tensor *t = tensor_new(what, shape, dtype);
     size_t bytes = (size_t)t->numel * dtype_size(dtype);
-    if (bytes && values) {
+    if (values) {
         memcpy(t->data, values, bytes);
-    } else if (bytes) {
+    } else {
         memset(t->data, 0, bytes);
     }
     return t;
@@ -190,7 +182,8 @@ Tensor *ag_detach(Tensor *t)
     return tensor_alias("ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
-/* The list of scratch memory keeps the values between the two scopes. */
+/* Ends the scope and puts new tensors of the scope around it, with the same values, in the place of
+ * the n tensors. In between, the list of scratch memory has the values: an error releases them. */
 static void end_return(const char *what, AgScope scope, Tensor **t, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -199,7 +192,7 @@ static void end_return(const char *what, AgScope scope, Tensor **t, int n)
     check_inner(what, scope);
     Tensor *ended = op_scratch(what, n, sizeof *ended);
     for (int i = 0; i < n; i++) {
-        bool again = false;                 /* a buffer can be in the list once */
+        bool again = false;                 /* a buffer can be in the list only once */
         for (int k = 0; k < i; k++) {
             again |= ended[k].buffer == t[i]->buffer;
         }
@@ -263,7 +256,7 @@ int64_t tensor_dim(const Tensor *t, int dim)
     return t->shape.dim[check_dim(__func__, t, dim)];
 }
 
-/* The values of a tensor of this type, to read. */
+/* Returns the values, and checks that t has this type. */
 static const void *values_to_read(const char *what, const Tensor *t, AgDType dtype)
 {
     check_tensor(what, "t", t, dtype);
@@ -309,10 +302,8 @@ uint32_t tensor_version(const Tensor *t)
 Tensor *tensor_name(Tensor *t, const char *name)
 {
     check_alive(__func__, "t", t);
-    if (!name) {
-        ag_usage_error(__func__, "the name is NULL");
-    }
-    char *copy = strdup(name);          /* not ag_strdup: the tensor frees it, whatever unwinds */
+    ag_check_pointer(__func__, "the name", name);
+    char *copy = strdup(name);          /* not ag_strdup: an error must not free it */
     if (!copy) {
         ag_usage_error(__func__, "no memory for a name");
     }

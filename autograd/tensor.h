@@ -4,11 +4,11 @@
 
 #include "tensor_struct.h"
 
-/* A tensor of the innermost scope, values undefined. */
+/* Returns a tensor of the innermost scope, with undefined values. `what` has made it. */
 Tensor *tensor_new(const char *what, const AgShape *shape, AgDType dtype);
-/* The same on a shared buffer; NULL: without a value. */
+/* Returns one that shares the values of a buffer, or has none if that is NULL. */
 Tensor *tensor_alias(const char *what, const AgShape *shape, AgDType dtype, Buffer *buffer);
-/* Returns a tensor that no scope owns, without a value; made by `what`. */
+/* Returns a tensor without a value that no scope owns. */
 Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtype);
 
 #endif

@@ -1,9 +1,12 @@
 /* tensor_struct.h: what a tensor is inside.
  *
  * A tensor is an array, a node of the graph and an entry of the tape. The tape is the list of this
- * thread's tensors in the reverse order of their creation (`older`). An operation's inputs exist
- * before its result, so a walk down the tape from a loss meets every node after all of its users:
- * backward needs no sorting, no recursion and no set of visited nodes. */
+ * thread's tensors, from the newest to the oldest (`older`). An operation's inputs exist before its
+ * result. So a walk down the tape from a loss meets every node after all of its users: backward
+ * needs no sorting, no recursion and no set of visited nodes.
+ *
+ * To understand forward and backward, read struct Tensor without its last four members, then
+ * tape.c and gradients.c. */
 #ifndef KAERU_TENSOR_STRUCT_H
 #define KAERU_TENSOR_STRUCT_H
 
@@ -16,76 +19,82 @@ enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164, SAVED_GRADIENTS = 3 
 /* Who still needs the values of a tensor, so that backward can release them (tape.c,
  * gradients.c). */
 typedef struct {
-    int readers;                /* rules that will still read this value */
-    int users;                  /* recorded operations that have it as an input and are not released
-                                   (release_node). Leaves are counted only for ag_watch_backward,
-                                   during the pass that it watches */
+    int readers;                /* the number of rules that will still read this value */
+    int users;                  /* the number of recorded operations that have it as an input and
+                                   are not released (release_node). For a leaf it counts only
+                                   during a pass that ag_watch_backward watches */
     bool unread[2];             /* its rule does not read input 0 or 1, because the gradient that
                                    needs it is not wanted */
-    bool input_was_read;        /* its rule reads input 0 no more (rule_has_read) */
+    bool input_was_read;        /* its rule has read input 0 for the last time (rule_has_read) */
     bool graph_released;        /* backward has run its rule and released what the rule reads */
 } TensorRelease;
 
 /* What ag_recompute knows of a tensor (recompute.c). */
 typedef struct {
-    /* Computes the value again that ag_recompute has released, and the released values that this
-     * takes. If a backward rule needs the value (`for_rule`), the others are released again as soon
-     * as nobody reads them. If the program reads it, they stay, because the program may read them,
-     * too. Errors are those of `what`. NULL: ag_recompute has not released the value. */
+    /* Computes the value that ag_recompute has released, and the other released values that this
+     * takes. NULL: ag_recompute has not released the value. If a backward rule needs it
+     * (`for_rule`), the other values are released again when nobody reads them any more. If the
+     * program reads it, they stay: the program may read them, too. Errors are those of `what`. */
     void (*restore)(Tensor *t, const char *what, bool for_rule);
-    struct Tensor *next_listed;
-    bool kept;                  /* its value is not released */
-    bool reads_inputs;          /* counted among the readers of its inputs, because `restore` will
+    struct Tensor *next_listed; /* the next one in a list of values to compute */
+    bool kept;                  /* ag_recompute does not release its value */
+    bool reads_inputs;          /* it counts among the readers of its inputs, because `restore` will
                                    read them */
-    bool listed;                /* in a list of values to compute */
+    bool listed;                /* it is in a list of values to compute */
 } TensorRecompute;
 
 /* A copy of a weight in bfloat16 (bf16_weights.c). */
 typedef struct {
-    Buffer *buffer;             /* by k_pack_b; NULL: none */
-    uint32_t version;           /* of the weight's values when it was made */
+    Buffer *buffer;             /* the result of k_pack_b; NULL: there is no copy */
+    uint32_t version;           /* the version of the weight's values that was copied */
 } TensorPacked;
 
 /* Where a tensor was made, for messages. */
 typedef struct {
-    Place site;                 /* the caller's line */
-    Place user_site;            /* if that is in a layer: the user's outermost call; else no file */
-    const char *made_by;        /* the function called there */
+    Place site;                 /* the line of the call that made it */
+    Place user_site;            /* the program's outermost call, if that line is in a layer; else no
+                                   file */
+    const char *made_by;        /* the function that made it */
     const void *thread;         /* thread_id() of the thread on whose tape it is; NULL: on none */
-    char *name;
-    uint32_t number;            /* its index while the graph is listed; otherwise undefined */
+    char *name;                 /* the name from tensor_name, or NULL */
+    uint32_t number;            /* its index, while the graph is listed */
 } TensorOrigin;
 
 struct Tensor {
-    uint32_t magic;
-    uint8_t dtype, precision;   /* of its values; of the products that made it and of their rule */
+    uint32_t magic;             /* TENSOR_ALIVE or TENSOR_DEAD */
+    uint8_t dtype;              /* the type of its values: an AgDType */
+    uint8_t precision;          /* an AgPrecision, for the products in its operation and its rule */
     bool requires_grad;
-    bool owned;                 /* allocated by ag_keep or tensor_new_owned; else in the arena of a
-                                   scope */
-    bool retained;              /* ag_retain: value and gradient outlive backward */
+    bool owned;                 /* made by ag_keep or tensor_new_owned, so no scope frees it */
+    bool retained;              /* value and gradient outlive backward (ag_retain) */
     bool infinite;              /* it holds an infinity on purpose, so a search for NaN leaves it
                                    out */
 
+    /* The array. */
     AgShape shape;
-    int64_t numel;
-    void *data;                 /* in buffer; NULL once released */
+    int64_t numel;              /* the number of items */
+    void *data;                 /* the values, in `buffer`; NULL when they are released */
     Buffer *buffer;
-    Buffer *grad;               /* of a leaf: its gradient; of others: the sum so far in this
+
+    /* The gradient. */
+    Buffer *grad;               /* the gradient of a leaf; of other tensors, the sum so far in this
                                    backward pass; NULL: none */
     Buffer *kept_grad;          /* the gradient of a retained tensor that is not a leaf */
 
+    /* The node of the graph. */
     const struct Op *op;        /* the recorded operation that made it; NULL: a leaf, or not
                                    recorded */
-    struct Tensor **in;         /* its inputs; an absent optional one is NULL */
-    uint32_t *version;          /* of each input's values when the operation read them, and of its
-                                   own values */
-    uint64_t *hash;             /* of the values that the rule reads, for an observer that needs
+    struct Tensor **in;         /* the inputs; NULL for an optional one that is absent */
+    int n_in;                   /* the number of inputs */
+    uint32_t *version;          /* the versions of the inputs' values when the operation read them;
+                                   item n_in: that of its own values */
+    uint64_t *hash;             /* hashes of the values that the rule reads, if an observer needs
                                    CHECK_MEMORY; else NULL */
-    int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
-    Buffer *saved_gradient[SAVED_GRADIENTS];    /* of the first inputs, if forward computed them
-                                                   (linear_cross_entropy) */
+    Buffer *saved_gradient[SAVED_GRADIENTS];    /* gradients of the first inputs that forward has
+                                                   computed (linear_cross_entropy) */
+
     struct Tensor *older;       /* the next entry of the tape */
 
     TensorRelease release;
@@ -94,22 +103,22 @@ struct Tensor {
     TensorOrigin origin;
 };
 
-/* Returns whether t is a tensor that lives; of any memory, also of a tensor whose scope has
- * ended. */
+/* Returns whether t is a tensor that lives. t may point to any memory, or to a tensor whose scope
+ * has ended. */
 static inline bool tensor_lives(const Tensor *t)
 {
     return t && t->magic == TENSOR_ALIVE;
 }
 
-/* From now on reads of values are those of the rule of y, which must declare them. NULL: of the
- * program. */
+/* Notes that the rule of y reads values from now on: it must have declared them. y NULL: the
+ * program reads them. */
 static inline void check_reads_of(const Tensor *y)
 {
     running_rule = (RunningRule){ y, y ? y->origin.site : (Place){ 0 }, running.n };
 }
 
-/* The values. Only a backward rule can find them released: it reads what its NEEDS does not name,
- * which is a usage error. */
+/* Returns the values of t. If they are released, a backward rule reads what it has not declared
+ * (NEEDS, op.h), which is a usage error. */
 _Noreturn void error_undeclared_read(const Tensor *t);
 static inline void *values(const Tensor *t)
 {
@@ -119,23 +128,24 @@ static inline void *values(const Tensor *t)
     return t->data;
 }
 static inline real *reals(const Tensor *t) { return values(t); }
-/* For an argument that a kernel reads only in some cases (see the kernels' headers): the value may
- * be released otherwise. */
+/* Returns the values for an argument that a kernel reads only in some cases (see its comment in
+ * kernels.h). In the other cases they may be released. */
 static inline const real *reals_if(const Tensor *t, bool is_read)
 {
     return is_read ? reals(t) : NULL;
 }
-/* Those of a weight that may be packed: NULL then. */
+/* Returns the values of a weight, or NULL if it is packed. */
 static inline const real *weight_reals(const Tensor *t) { return reals_if(t, t->dtype == AG_REAL); }
 static inline int32_t *ints(const Tensor *t) { return values(t); }
 static inline uint8_t *bools(const Tensor *t) { return values(t); }
 
-/* Item i of an array of that type; exact. Each byte of a mask but 0 is true, which is 1. */
+/* Returns item i of an array of that type, without rounding. Each byte of a mask but 0 is true,
+ * which is 1. */
 static inline double element_number(AgDType dtype, const void *values, int64_t i)
 {
-    return dtype == AG_REAL  ? (double)((const real *)values)[i]
-           : dtype == AG_INT ? ((const int32_t *)values)[i]
-                             : ((const uint8_t *)values)[i] != 0;
+    if (dtype == AG_REAL) return (double)((const real *)values)[i];
+    if (dtype == AG_INT) return ((const int32_t *)values)[i];
+    return ((const uint8_t *)values)[i] != 0;
 }
 
 #endif

@@ -1,21 +1,21 @@
-/* thread.c: the list of a thread's states; how many threads compute; the version. */
+/* thread.c: the list of a thread's states, how many threads compute, and the version. */
 #include "kaeru/tensor.h"
 #include "kaeru/version.h"
 #include "thread.h"
 #include "threads.h"
 
-#include <stdio.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 _Thread_local char thread_mark;
 
+/* What stands before the struct of a file. */
 typedef struct State {
     struct State *older;
     const StateKind *kind;
-    void **place;
+    void **place;               /* the file's thread-local pointer to its struct */
 } State;
 enum { STATE_HEADER = (sizeof(State) + 15) / 16 * 16 };
 
@@ -24,19 +24,20 @@ static pthread_key_t key;
 static bool have_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The end of a state may begin another one (to free the tensors of a scope needs the state of
- * buffers). Then s is not the newest any more, so it is looked for in the list. */
+/* Ends the states of this thread, the newest first. */
 static void end_states(void *unused)
 {
     (void)unused;
     while (newest) {
-        State *s = newest, **link = &newest;
+        State *s = newest;
         if (s->kind->end) {
             s->kind->end();
         }
         if (s->kind->trim) {
             s->kind->trim();
         }
+        /* these may have begun newer states: freeing tensors takes that of buffers.c */
+        State **link = &newest;
         while (*link != s) {
             link = &(*link)->older;
         }
@@ -67,11 +68,11 @@ void *thread_state(void **place, const StateKind *kind)
     }
     *s = (State){ newest, kind, place };
     newest = s;
-    /* any value but NULL: end_states runs when the thread ends */
     if (have_key) {
-        pthread_setspecific(key, s);
+        pthread_setspecific(key, s);        /* any value but NULL: end_states runs at the end */
     }
-    return *place = (char *)s + STATE_HEADER;
+    *place = (char *)s + STATE_HEADER;
+    return *place;
 }
 
 void thread_failed(void)
@@ -101,10 +102,9 @@ void thread_scope_ends(int depth, bool in_pass)
     }
 }
 
-static _Thread_local uint64_t serial;
-
 uint64_t thread_serial(void)
 {
+    static _Thread_local uint64_t serial;
     static atomic_uint_fast64_t threads;
     if (!serial) {
         serial = atomic_fetch_add(&threads, 1) << SERIAL_BITS | 1;

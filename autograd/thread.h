@@ -1,5 +1,9 @@
 /* thread.h: what a thread keeps between calls, and what an error undoes. All state but the memory
- * of large buffers is per thread, so two threads can each train a model. */
+ * of large buffers belongs to a thread, so two threads can each train a model.
+ *
+ * A file that keeps something has a struct for it, which no other file sees, and a StateKind with
+ * the functions that the rest of the library calls at certain events. For example scope.c has the
+ * open scopes, and errors.c the stack of layers. */
 #ifndef KAERU_THREAD_H
 #define KAERU_THREAD_H
 
@@ -7,42 +11,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each file has a state of its own, which no other file sees: a struct that its first use in a
- * thread makes. */
+/* Each function may be NULL. */
 typedef struct {
-    size_t size;                /* of the struct, which starts as zeros */
-    void (*failed)(void);       /* a usage error of this thread: undoes what was going on; NULL:
-                                   nothing */
-    void (*trim)(void);         /* ag_memory_trim, and the end of the thread: frees what is kept for
-                                   later; NULL: nothing */
-    void (*end)(void);          /* the end of the thread, before trim; NULL: nothing */
-    /* The end of a scope of that depth, if a backward pass has begun in it or in one inside it;
-     * in_pass: one still runs, which the program has left by longjmp, by an exception of its own or
-     * by ag_end in a rule. NULL: nothing. */
+    size_t size;                /* the size of the struct, which starts as zeros */
+    void (*failed)(void);       /* undoes what was going on, after a usage error of this thread */
+    void (*trim)(void);         /* frees what is kept for later: for ag_memory_trim, and at the end
+                                   of the thread */
+    void (*end)(void);          /* ends what is open at the end of the thread, before `trim` */
+    /* Ends the backward passes that have begun in this scope or in one inside it, because the scope
+     * ends. in_pass: one still runs, which the program has left by longjmp, by an exception of its
+     * own or by ag_end in a rule. */
     void (*scope_ends)(int depth, bool in_pass);
 } StateKind;
-/* Makes the state and sets *place, a thread-local pointer, to it. *place becomes NULL at the end of
- * the thread. */
+/* Makes the state at its first use in a thread, returns it, and sets *place, a thread-local
+ * pointer, to it. *place becomes NULL at the end of the thread. */
 void *thread_state(void **place, const StateKind *kind);
-/* Call `failed`, `trim` and `scope_ends` of all states. */
+/* These call the function of that name of all states. */
 void thread_failed(void);
 void thread_trim(void);
 void thread_scope_ends(int depth, bool in_pass);
-/* The next of this thread's serial numbers, which give scopes, blocks and errors their order in
- * time. Two threads never have the same number: the upper bits are the thread's. */
+/* Returns the next of this thread's serial numbers, which tell the order of scopes, blocks and
+ * errors in time. Two threads never have the same one: the bits above SERIAL_BITS tell the
+ * thread. */
 uint64_t thread_serial(void);
 enum { SERIAL_BITS = 40 };
-/* The lowest bits of the thread's number: two threads that run usually differ in them. */
-static inline uint8_t thread_number(void)
-{
-    return (uint8_t)(thread_serial() >> SERIAL_BITS);
-}
+/* Returns the lowest bits of the thread's number. Two threads that run usually differ in them. */
+static inline uint8_t thread_number(void) { return (uint8_t)(thread_serial() >> SERIAL_BITS); }
 
-/* A pointer that differs in each running thread. */
+/* Returns a pointer that differs in each running thread. */
 extern _Thread_local char thread_mark;
-static inline const void *thread_id(void)
-{
-    return &thread_mark;
-}
+static inline const void *thread_id(void) { return &thread_mark; }
 
 #endif

@@ -1,4 +1,7 @@
-/* updates.c: updates of leaves in place, outside any graph: what optimizers do. */
+/* updates.c: changes the values of leaves in place, outside any graph, as optimizers do.
+ *
+ * The functions check their arguments, count the write, so that backward finds a value that changed
+ * after an operation had read it, and call a kernel. nn/optimizer.c and nn/adam.c call them. */
 #include "buffers.h"
 #include "checks.h"
 #include "kaeru/tensor.h"
@@ -6,10 +9,10 @@
 #include "kernels.h"
 #include "tensor_struct.h"
 
-/* The items first..first+n-1 of leaf w, to be written. grad_scale and the gradient, an array of n
- * numbers, are checked. */
-static real *part_of(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad,
-                     double grad_scale)
+/* Checks the arguments of an update of the items first..first+n-1 of leaf w. Returns the first of
+ * these items, to be written. */
+static real *items_to_write(const char *what, Tensor *w, int64_t first, int64_t n, const real *grad,
+                            double grad_scale)
 {
     check_number(what, "grad_scale", grad_scale, true, "a finite number");
     if (n > 0) {
@@ -29,29 +32,27 @@ void ag_adam_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, 
     ag_check_pointer(__func__, "o", o);
     if (n > 0) {
         ag_check_pointer(__func__, "exp_avg", exp_avg);
-    }
-    if (n > 0) {
         ag_check_pointer(__func__, "exp_avg_sq", exp_avg_sq);
     }
     if (step < 1) {
         ag_usage_error(__func__, "step is %lld, expected 1 or more", (long long)step);
     }
-    k_adam(n, part_of(__func__, w, first, n, grad, grad_scale), exp_avg, exp_avg_sq, grad, o, step,
-           grad_scale);
+    real *items = items_to_write(__func__, w, first, n, grad, grad_scale);
+    k_adam(n, items, exp_avg, exp_avg_sq, grad, o, step, grad_scale);
 }
 
 void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,
                         const AgSgd *o, bool is_first, double grad_scale)
 {
     ag_check_pointer(__func__, "o", o);
-    k_sgd(n, part_of(__func__, w, first, n, grad, grad_scale), momentum, grad, o, is_first,
-          grad_scale);
+    real *items = items_to_write(__func__, w, first, n, grad, grad_scale);
+    k_sgd(n, items, momentum, grad, o, is_first, grad_scale);
 }
 
 double ag_grad_sum_squares(Tensor *w)
 {
     check_alive(__func__, "w", w);
-    const real *grad = tensor_grad_data(w);                     /* of leaves and retained tensors */
+    const real *grad = tensor_grad_data(w);
     return grad ? k_squared_distance(w->numel, grad, NULL) : 0;
 }
 

@@ -3,8 +3,10 @@
 
 #include "kaeru/gpt.h"
 
+/* A name, its default, the smallest and the largest value, its help, and further members of
+ * NnField. The upper limits are far above any real model, but the product of any two fits an
+ * int64_t. */
 #define FIELD(name, ...) NN_FIELD(#name, GPTOptions, name, __VA_ARGS__)
-/* The upper limits are far above any real model, but the product of any two fits an int64_t. */
 static const NnField fields[] = {
     FIELD(layers, 12, 1, 100000, "blocks", .fixed = true),
     FIELD(heads, 12, 1, 1 << 24, "attention heads of each block", .fixed = true),
@@ -21,9 +23,11 @@ static const NnField fields[] = {
 static bool check(const void *options)
 {
     const GPTOptions *o = options;
-    return o->width % o->heads == 0 ||
-           ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width,
-                        o->heads);
+    if (o->width % o->heads != 0) {
+        return ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads",
+                            o->width, o->heads);
+    }
+    return true;
 }
 
 const NnFields gpt_fields = { "gpt.", sizeof(GPTOptions), fields, check };
@@ -32,8 +36,10 @@ double gpt_size(const GPTOptions *o)
 {
     ag_check_pointer(__func__, "o", o);
     double width = (double)o->width;
-    /* 4 matrices, 2 norms */
-    double block = 12 * width * width + 2 * width + (o->bias ? 11 * width : 0);
-    return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block +
-           width * (o->bias ? 2 : 1);
+    double matrices = (3 + 1 + 4 + 4) * width * width;      /* of the attention, of the mlp */
+    double biases = o->bias ? (3 + 1 + 4 + 1) * width : 0;
+    double norm = o->bias ? 2 * width : width;
+    double block = matrices + biases + 2 * norm;
+    double tables = ((double)o->vocab + (double)o->context) * width;
+    return tables + (double)o->layers * block + norm;
 }

@@ -1,4 +1,6 @@
-/* language.c: the functions that all language models share. */
+/* language.c: the functions that all language models share: logits, the loss, and the next token
+ * with a cache. A model gives its LmFunctions, as gpt.c does at its end; the functions here call
+ * them, so that each is written once for all models. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/language.h"
@@ -15,7 +17,8 @@ const LmFunctions *lm_functions(const void *m)
     return model->module.forward == lm_forward ? model->lm : NULL;
 }
 
-/* Checks m and, if it is not NULL, the cache. */
+/* Returns the functions of m. Checks that m is a language model and that the cache, unless it is
+ * NULL, has the layers of m. */
 static const LmFunctions *functions_of(const char *what, const void *m, const NnCache *cache)
 {
     nn_check(what, m, 0);
@@ -26,11 +29,11 @@ static const LmFunctions *functions_of(const char *what, const void *m, const Nn
     }
     if (cache) {
         ag_check_object(what, "the cache", cache);
-    }
-    int64_t layers = cache ? f->get_sizes(m).layers : 0;
-    if (cache && cache->n != layers) {
-        ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld", cache->n,
-                       (long long)layers);
+        int64_t layers = f->get_sizes(m).layers;
+        if (cache->n != layers) {
+            ag_usage_error(what, "a cache for %d layers, expected one for the model's %lld",
+                           cache->n, (long long)layers);
+        }
     }
     return f;
 }
@@ -72,7 +75,9 @@ Tensor *lm_loss_with(void *m, Tensor *ids, Tensor *targets, AgReduce reduce)
     const LmFunctions *f = functions_of(__func__, m, NULL);
     Tensor *x = f->run_body(m, ids, NULL);                          /* (B,T,D) */
     Linear *head = f->get_sizes(m).head;
-    if (head->adapter) return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
+    if (head->adapter) {            /* its output is a part of the logits */
+        return ag_cross_entropy(nn_linear(head, x), targets, reduce, -100, 0);
+    }
     return ag_linear_cross_entropy(x, head->weight, NULL, targets, reduce, -100, 0);
 }
 
@@ -87,7 +92,8 @@ Tensor *lm_logits(void *m, Tensor *ids, NnCache *cache)
 {
     AG_LAYER;
     const LmFunctions *f = functions_of(__func__, m, cache);
-    return nn_linear(f->get_sizes(m).head, f->run_body(m, ids, cache));   /* (B,T,V) */
+    Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
+    return nn_linear(f->get_sizes(m).head, x);                      /* (B,T,V) */
 }
 
 Tensor *lm_next(void *m, Tensor *ids, NnCache *cache)
@@ -99,5 +105,5 @@ Tensor *lm_next(void *m, Tensor *ids, NnCache *cache)
     Tensor *x = f->run_body(m, ids, cache);                         /* (B,T,D) */
     int64_t n = tensor_dim(x, 1);
     Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);         /* (B,D) */
-    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last));  /* (B,V) */
+    return ag_end_return(s, nn_linear(f->get_sizes(m).head, last)); /* (B,V) */
 }

@@ -6,42 +6,37 @@
 #include "kaeru/fields.h"
 #include "kaeru/nn.h"
 
-/* head: the output layer, without a bias: D -> V */
+/* Sizes, and the output layer: D -> V, without a bias. */
 typedef struct { int64_t vocab, context, layers; Linear *head; } LmSizes;
 
 /* What a language model gives for its training, its use and its files. */
 typedef struct LmFunctions {
     LmSizes (*get_sizes)(const void *m);
-    /* (B,T) -> (B,T,D): the model without its output layer. The ids come after those in the cache,
-     * which may be NULL. */
+    /* Returns the input of the output layer: (B,T) -> (B,T,D). The ids come after those in the
+     * cache, which may be NULL. */
     Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
-    /* the table of its options, for checkpoints, */
-    const NnFields *fields;
-    /* and where they are in the model's struct */
-    size_t options;
-    /* What the class of transformers that generates puts before the names of all but the output
-     * layer, lm_head. The class without an output layer does not have it; the names here may have
-     * it or not. */
+    const NnFields *fields;     /* the table of the model's options, for checkpoints */
+    size_t options;             /* the offset of the options in the model's struct */
+    /* The prefix of names in files of transformers: its class that generates has it in all names
+     * but that of the output layer, lm_head. Its class without an output layer does not have it. */
     const char *prefix;
-    /* there, weights are (in, out): a Conv1D */
-    bool transposed;
+    bool transposed;            /* whether weights in these files are (in,out), as in Conv1D */
 } LmFunctions;
 
-/* What the struct of a language model begins with. Its constructor sets both: module.forward to
- * lm_forward, which tells it from other modules, and the functions. */
+/* The beginning of the struct of each language model. Its constructor sets the functions, and
+ * module.forward to lm_forward, which tells it from other modules. */
 typedef struct { Module module; const LmFunctions *lm; } LanguageModel;
 
 /* Returns the logits of a language model: ids (B,T) -> (B,T,V). */
 Tensor *lm_forward(void *m, Tensor *ids);
 /* Returns the functions of a module that is a language model, else NULL. */
 const LmFunctions *lm_functions(const void *m);
-/* A usage error, in the name of function `what`, unless m is a language model. */
+/* Returns the sizes of m. Checks, in the name of function `what`, that m is a language model. */
 LmSizes lm_sizes(const char *what, const void *m);
-/* The number of positions in the cache. A usage error if they are not the first ones of the
- * text. */
+/* Returns the number of positions in the cache. Checks that they are the first ones of the text. */
 int64_t cache_past(const char *what, const NnCache *cache);
-/* The same; 0 if the cache is NULL. A usage error unless ids are (B,T), and fit into the context
- * behind them. */
+/* Returns cache_past, or 0 if the cache is NULL. Checks that ids are (B,T), and that the context
+ * has room for them behind those in the cache. */
 int64_t lm_past(const char *what, const Tensor *ids, const NnCache *cache, int64_t context);
 
 #endif

@@ -4,8 +4,10 @@
 #include "kaeru/transformer.h"
 
 _Static_assert(sizeof(NnNormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int),
-               "NN_FIELD_INT reads them as int");
+               "fields of the kind NN_FIELD_INT are read as int");
 
+/* A name, its member, its default, the smallest and the largest value, its help, and further
+ * members of NnField. The names are the settings of checkpoints. */
 #define FIELD(name, member, ...) NN_FIELD(name, TransformerOptions, member, __VA_ARGS__)
 static const NnField fields[] = {
     FIELD("N", N, 6, 1, 100000, "layers of the encoder and of the decoder", .option = "layers",
@@ -34,8 +36,11 @@ static bool check(const void *options)
     if (o->d_model == 1 && o->norm.unbiased) {
         return ag_set_error("a d_model of 1 has no unbiased variance for its norms");
     }
-    return o->d_model % o->h == 0 ||
-           ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", o->d_model, o->h);
+    if (o->d_model % o->h != 0) {
+        return ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", o->d_model,
+                            o->h);
+    }
+    return true;
 }
 
 const NnFields transformer_fields = { "transformer.", sizeof(TransformerOptions), fields, check };

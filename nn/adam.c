@@ -1,6 +1,7 @@
 /* adam.c: Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch defines
  * them. Each is written as a program writes an optimizer of its own: a function that updates one
- * parameter, and an OptimizerKind. The formulas are kernels: autograd/plain/update.c. */
+ * parameter, and an OptimizerKind, which optim.h describes. The function gets the gradient and the
+ * state in an OptimizerUpdate. It calls a kernel, whose loop is in autograd/plain/update.c. */
 #include "arguments.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
@@ -8,15 +9,15 @@
 
 /* ---- Adam ------------------------------------------------------------------------------------ */
 
-/* What an optimizer keeps of its options; it has the learning rate and the weight decay itself. The
- * struct has no padding, so that equal options have equal bytes. */
+/* The options without the learning rate and the weight decay, which are members of the optimizer.
+ * The struct has no padding, so that equal options have equal bytes. */
 typedef struct {
     double beta1, beta2, eps;
     int64_t decoupled;
 } AdamConstants;
 
-/* With the gradient g: m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2. Without their
- * bias towards the zeros of the start, w = w - lr m / (sqrt(v) + eps). */
+/* Updates w by its gradient g: m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2. Both
+ * begin at 0, so the kernel divides them by 1 - beta^step. Then w = w - lr m / (sqrt(v) + eps). */
 static void update_adam(const OptimizerUpdate *u)
 {
     const AdamConstants *c = u->options;
@@ -51,7 +52,8 @@ typedef struct {
     int64_t nesterov;
 } SgdConstants;
 
-/* velocity = momentum velocity + g, and w = w - lr velocity. Without momentum, w = w - lr g. */
+/* Updates w by its gradient g: velocity = momentum velocity + g, and w = w - lr velocity. Without
+ * momentum, w = w - lr g, and there is no state. */
 static void update_sgd(const OptimizerUpdate *u)
 {
     const SgdConstants *c = u->options;

@@ -1,6 +1,10 @@
 /* attention.c: the layers of a Transformer, in the order of attention.h: masks, attention,
  * positions, the feed-forward network and the connection around each sublayer (Vaswani et al.
- * 2017). The cache is in cache.c. */
+ * 2017). attention.h tells what each of them computes.
+ *
+ * Attention is here in single operations: nn_attention is the formula of the paper. A layer uses
+ * ag_attention (autograd/ops/ops_attention.c), which computes the same for all heads at once and
+ * does not store the weights. The cache is in cache.c. Read models/transformer.c next. */
 #include <math.h>
 
 #include "arguments.h"
@@ -48,8 +52,8 @@ void nn_mask_print(FILE *out, Tensor *mask)
     check_tensor(__func__, "mask", mask, AG_BOOL);
     const uint8_t *visible = tensor_bool_data(mask);
     AgShape shape = tensor_shape(mask);
-    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
-        rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
+    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1;
+    int64_t rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
     for (int64_t i = 0; i < tensor_numel(mask); i++) {
         if (i > 0 && i % (rows * columns) == 0) {
             fputc('\n', out);
@@ -61,16 +65,17 @@ void nn_mask_print(FILE *out, Tensor *mask)
 
 /* ---- one head -------------------------------------------------------------------------------- */
 
-/* The sum of the values, weighted by the softmax of the scaled and masked scores; a mask of reals
- * is added to the scores. */
+/* Returns the sum of the values, weighted by the softmax of the scaled and masked scores: (..,T,S)
+ * (..,S,K) -> (..,T,K). */
 static Tensor *attend(Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout,
                       Tensor **weights)
 {
-    bool added = mask && tensor_dtype(mask) == AG_REAL;
-    if (added) {
+    if (mask && tensor_dtype(mask) == AG_REAL) {    /* such a mask is added to the scaled scores */
         scores = ag_add(ag_scale(scores, scale), mask);
+        scale = 1;
+        mask = NULL;
     }
-    Tensor *p = ag_masked_softmax(scores, added ? NULL : mask, added ? 1 : scale);
+    Tensor *p = ag_masked_softmax(scores, mask, scale);
     if (dropout) {
         p = nn_dropout(dropout, p);
     }
@@ -88,8 +93,9 @@ Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dro
     if (mask) {
         check_alive(__func__, "mask", mask);
     }
+    Tensor *scores = ag_matmul(q, ag_transpose(k, -2, -1));         /* (..,T,S) */
     double scale = 1 / sqrt((double)tensor_dim(q, -1));
-    return attend(ag_matmul(q, ag_transpose(k, -2, -1)), scale, v, mask, dropout, weights);
+    return attend(scores, scale, v, mask, dropout, weights);
 }
 
 /* ---- score functions ------------------------------------------------------------------------- */
@@ -121,6 +127,7 @@ NnScore *nn_score_new(NnScoreKind kind, int64_t query, int64_t key, int64_t hidd
     return s;
 }
 
+/* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
 Tensor *nn_score(NnScore *s, Tensor *q, Tensor *k)
 {
     NN_LAYER_OF(s, "Score");
@@ -134,12 +141,14 @@ Tensor *nn_score(NnScore *s, Tensor *q, Tensor *k)
     if (s->kind == NN_SCORE_GENERAL) {
         q = nn_linear(s->w1, q);
     }
-    /* a single query is transposed instead of all keys */
-    Tensor *scores = tensor_dim(q, -2) == 1
-                         ? ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1)
-                         : ag_matmul(q, ag_transpose(k, -2, -1));
-    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)))
-                                          : scores;
+    Tensor *scores;
+    if (tensor_dim(q, -2) == 1) {       /* a single query is transposed instead of all keys */
+        scores = ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1);
+    } else {
+        scores = ag_matmul(q, ag_transpose(k, -2, -1));
+    }
+    if (s->kind != NN_SCORE_SCALED_DOT) return scores;
+    return ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)));
 }
 
 /* ---- multi-head attention -------------------------------------------------------------------- */
@@ -169,14 +178,13 @@ MultiHeadAttention *nn_multi_head_attention_new_with(int heads, int64_t width, d
 /* (B,T,D) -> (B,H,T,K) */
 static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
 {
-    return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads,
-                                            a->head_width)),
-                        1, 2);
+    AgShape shape = SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width);
+    return ag_transpose(ag_reshape(x, shape), 1, 2);
 }
 
-/* The same as ag_attention, in separate operations: for keep_weights, since ag_attention does not
- * store the weights, and for other scores.
- * (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
+/* Returns what ag_attention returns, computed in single operations: (B,T,D) (B,S,D) (B,S,D) ->
+ * (B,T,D). It is for keep_weights, since ag_attention does not store the weights, and for scores
+ * other than the scaled dot product. */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
     AgShape shape = tensor_shape(q);
@@ -184,11 +192,16 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     q = split_heads(a, q);
     k = split_heads(a, k);
     v = split_heads(a, v);
-    Tensor *x = a->score ? attend(nn_score(a->score, q, k), 1, v, mask, a->dropout, weights)
-                         : nn_attention(q, k, v, mask, a->dropout, weights);
+    Tensor *x;                                                      /* (B,H,T,K) */
+    if (a->score) {
+        x = attend(nn_score(a->score, q, k), 1, v, mask, a->dropout, weights);
+    } else {
+        x = nn_attention(q, k, v, mask, a->dropout, weights);
+    }
     return ag_reshape(ag_transpose(x, 1, 2), shape);
 }
 
+/* (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Tensor *key,
                                        Tensor *value, Tensor *mask, NnCache *cache, int layer)
 {
@@ -196,7 +209,7 @@ Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Ten
     if (mask) {
         check_alive(__func__, "mask", mask);
     }
-    /* 1) the projections of query, key and value */
+    /* 1) the projections of query, key and value; a cache keeps the last two */
     bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
     Tensor *k = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 1), key);
@@ -205,41 +218,48 @@ Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Ten
         nn_cache_append(cache, layer, k, v);
     }
     /* 2) attention in each head, then the heads are joined */
-    /* (B,1,T,S): the same for each head */
     if (mask && tensor_ndim(mask) == 3) {
-        mask = ag_unsqueeze(mask, 1);
+        mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
     }
-    AgAttention how = { .heads = a->heads,
-                        .dropout = a->dropout->module.training ? a->dropout->p : 0 };
+    double dropout = a->dropout->module.training ? a->dropout->p : 0;
+    AgAttention how = { .heads = a->heads, .dropout = dropout };
     bool in_steps = a->keep_weights || a->score;
-    if (cache && in_steps) {
+    if (in_steps && cache) {
         nn_cache_read(cache, layer, &k, &v);
     }
-    Tensor *x = in_steps ? attend_in_steps(a, q, k, v, mask)
-                : cache  ? nn_cache_attention(cache, layer, q, mask, how)
-                         : ag_attention(q, k, v, mask, how);
+    Tensor *x;                              /* (B,T,D) */
+    if (in_steps) {
+        x = attend_in_steps(a, q, k, v, mask);
+    } else if (cache) {
+        x = nn_cache_attention(cache, layer, q, mask, how);
+    } else {
+        x = ag_attention(q, k, v, mask, how);
+    }
     /* 3) the last projection */
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
+/* Adds the positions from 0 on: module.forward of a PositionalEncoding. */
 static Tensor *positional_encoding_forward(void *self, Tensor *x)
 {
     return nn_positional_encoding_from(self, x, 0);
 }
 
-/* pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos(pos / 10000^(2i/D)) */
+/* Fills pe (1,max_len,D) by the formula of the paper: pe(pos, 2i) = sin(pos / 10000^(2i/D)) and
+ * pe(pos, 2i+1) = cos(pos / 10000^(2i/D)). */
 static void fill_sinusoidal(Tensor *pe)
 {
-    int64_t max_len = tensor_dim(pe, 1), width = tensor_dim(pe, 2);
+    int64_t max_len = tensor_dim(pe, 1);
+    int64_t width = tensor_dim(pe, 2);
     ag_real *value = tensor_mutable_data(pe);
     for (int64_t d = 0; d < width; d++) {
         double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
         for (int64_t pos = 0; pos < max_len; pos++) {
             double angle = (double)pos * frequency;
-            value[pos * width + d] = (ag_real)(d % 2 == 0 ? ag_math_sin(angle)
-                                                          : ag_math_cos(angle));
+            double wave = d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle);
+            value[pos * width + d] = (ag_real)wave;
         }
     }
 }
@@ -263,6 +283,7 @@ PositionalEncoding *nn_positional_encoding_new_with(int64_t width, double dropou
     return p;
 }
 
+/* (B,T,D) -> (B,T,D) */
 Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t start)
 {
     NN_LAYER_OF(p, "PositionalEncoding");
@@ -277,7 +298,8 @@ Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t st
         ag_usage_error(__func__, "x %s from position %lld on: the table has %lld positions",
                        ag_shape_string(tensor_shape(x)), (long long)start, (long long)max_len);
     }
-    return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
+    Tensor *positions = ag_slice(p->pe, 1, start, start + length);      /* (1,T,D) */
+    return nn_dropout(p->dropout, ag_add(x, positions));
 }
 
 /* ---- the feed-forward network, and the skip connection around each sublayer ------------------ */

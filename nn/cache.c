@@ -1,7 +1,10 @@
-/* cache.c: the cache of keys and values that attention uses in generation.
+/* cache.c: the cache of keys and values that attention uses in generation. A model that writes a
+ * text reads one new token in each step. The keys and values of the earlier tokens do not change,
+ * so they are stored here: attention.h has the struct.
  *
- * The arrays of a layer are AG_REAL or, in bfloat16, AG_INT with half as many items for a position.
- * Only append and read convert numbers; the rest moves bytes. */
+ * A layer has one array of keys and one of values, (B,n,D), with room for more positions than are
+ * stored. Arrays are AG_REAL or, in bfloat16, AG_INT (B,n,D/2). Only nn_cache_append and
+ * nn_cache_read convert numbers; the other functions move bytes. */
 #include <string.h>
 
 #include "arguments.h"
@@ -23,7 +26,7 @@ NnCache *nn_cache_new(int n, int64_t capacity)
     return c;
 }
 
-/* The shape of the numbers in keys or values. */
+/* Returns the shape (B,n,D) of an array of keys or values. */
 static AgShape shape_of(const Tensor *t)
 {
     AgShape shape = tensor_shape(t);
@@ -33,25 +36,26 @@ static AgShape shape_of(const Tensor *t)
     return shape;
 }
 
-/* Copies `count` positions of each sequence i of dst, to position `to`, from position `from` of
- * sequence rows[i] of src; rows NULL: of sequence i. */
+/* Copies `count` positions to each sequence i of dst, from position `to` on. They come from
+ * sequence rows[i] of src, from position `from` on. If rows is NULL, they come from sequence i. */
 static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows,
                            int64_t from, int64_t count)
 {
     bool bf16 = tensor_dtype(src) == AG_INT;
     char *out = bf16 ? (char *)tensor_mutable_int_data(dst) : (char *)tensor_mutable_data(dst);
     const char *in = bf16 ? (const char *)tensor_int_data(src) : (const char *)tensor_data(src);
-    /* bytes of a position */
-    int64_t width = tensor_dim(src, 2) * (int64_t)(bf16 ? sizeof(int32_t) : sizeof(ag_real));
-    int64_t capacity = tensor_dim(dst, 1), src_capacity = tensor_dim(src, 1);
+    int64_t item = (int64_t)(bf16 ? sizeof(int32_t) : sizeof(ag_real));
+    int64_t bytes = tensor_dim(src, 2) * item;      /* of a position */
     for (int64_t i = 0; i < tensor_dim(dst, 0); i++) {
-        memmove(out + (i * capacity + to) * width,
-                in + ((rows ? rows[i] : i) * src_capacity + from) * width, (size_t)(count * width));
+        int64_t row = rows ? rows[i] : i;
+        int64_t source = row * tensor_dim(src, 1) + from;
+        int64_t target = i * tensor_dim(dst, 1) + to;
+        memmove(out + target * bytes, in + source * bytes, (size_t)(count * bytes));
     }
 }
 
-/* An array of that shape and the type of `like` that begins with the `length` positions of x, which
- * may be NULL. Its sequences are those of copy_positions. */
+/* Returns an array of that shape and of the type of `like`. Unless x is NULL, it begins with
+ * `length` positions of x, copied as copy_positions does by `rows`. */
 static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape shape,
                          const Tensor *like, const int32_t *rows)
 {
@@ -63,6 +67,7 @@ static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape sh
     return t;
 }
 
+/* Frees *x, unless it is NULL, and sets it to `by`. */
 static void replace(Tensor **x, Tensor *by)
 {
     if (*x) {
@@ -72,16 +77,17 @@ static void replace(Tensor **x, Tensor *by)
     *x = by;
 }
 
-/* Appends positions (B,t,D) to *x, which has `length`. The capacity is doubled if needed, up to
- * `limit`, so that a short text uses little memory. An odd D is stored in reals. */
+/* Appends positions (B,t,D) to *x, which has `length` positions. If there is no room, the capacity
+ * is doubled, up to `limit`: a short text uses little memory. An odd D is stored as reals. */
 static void append(NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
-    int64_t needed = length + tensor_dim(more, 1), capacity = 64;
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
     AgScope s = ag_begin(AG_NO_GRAD);
     if (bf16) {
         more = ag_to_bf16(more);
     }
+    int64_t needed = length + tensor_dim(more, 1);
+    int64_t capacity = 64;
     while (capacity < needed && capacity <= limit / 2) {
         capacity *= 2;
     }
@@ -115,9 +121,8 @@ void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
         ag_usage_error(__func__, "key %s and value %s, expected (B,t,D) for both",
                        ag_shape_string(tensor_shape(key)), ag_shape_string(tensor_shape(value)));
     }
-    /* the first call had memory for the keys only */
     if (!kv->value) {
-        replace(&kv->key, NULL);
+        replace(&kv->key, NULL);        /* an earlier call had memory for the keys only */
     }
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) ||
                     tensor_dim(key, 2) != shape_of(kv->key).dim[2])) {
@@ -125,7 +130,10 @@ void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
                        ag_shape_string(tensor_shape(key)), ag_shape_string(shape_of(kv->key)));
     }
     int64_t t = tensor_dim(key, 1);
-    int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
+    int64_t limit = c->capacity;
+    if (kv->fixed) {
+        limit = kv->key ? tensor_dim(kv->key, 1) : t;
+    }
     if (t > limit - kv->length) {
         ag_usage_error(__func__, "%lld positions after %lld: the cache has room for %lld",
                        (long long)t, (long long)kv->length, (long long)limit);
@@ -148,6 +156,7 @@ static NnKeysValues *filled_layer(const char *what, const NnCache *c, int layer)
     return kv;
 }
 
+/* Returns a copy of the first n positions, as reals. */
 static Tensor *first_positions(Tensor *x, int64_t n)
 {
     x = ag_slice(x, 1, 0, n);
@@ -175,7 +184,7 @@ Tensor *nn_cache_attention(NnCache *c, int layer, Tensor *q, Tensor *mask, AgAtt
     if (!ag_recording() || !(tensor_requires_grad(q) || (mask && tensor_requires_grad(mask)))) {
         return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
     }
-    Tensor *key, *value;                    /* backward reads them when the cache may hold others */
+    Tensor *key, *value;        /* copies for backward: the cache may change before it reads them */
     nn_cache_read(c, layer, &key, &value);
     return ag_attention(q, key, value, mask, how);
 }

@@ -1,7 +1,10 @@
-/* fields.c: the table of the fields of options: their values, defaults and limits. */
+/* fields.c: structs of options, described by a table with a row for each field: name, place,
+ * default and limits. By the table, a struct gets its defaults and is checked. models/gpt_options.c
+ * is an example of a table. The folder options reads files and command lines by the same tables. */
 #include "fields.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "left.h"
@@ -53,8 +56,8 @@ bool field_accepts(const NnField *f, double value)
     return value >= f->low && (f->below ? value < f->high : value <= f->high);
 }
 
-/* Whether a whole number, which a double may not hold, is in the range, whose limits are within
- * +-2^53. */
+/* Returns whether a whole number is within the limits. It is not compared as a double, which may
+ * round it; the limits are within +-2^53. */
 static bool is_whole_in_range(const NnField *f, int64_t value)
 {
     return value >= (int64_t)f->low &&
@@ -72,8 +75,8 @@ static bool has_good_value(const NnField *f, const void *o)
 
 const char *field_range(const NnField *f, char text[MOST_RANGE])
 {
-    snprintf(text, MOST_RANGE, f->kind == NN_FIELD_REAL ? "%g to %s%g" : "%.0f to %s%.0f", f->low,
-             f->below ? "below " : "", f->high);
+    const char *format = f->kind == NN_FIELD_REAL ? "%g to %s%g" : "%.0f to %s%.0f";
+    snprintf(text, MOST_RANGE, format, f->low, f->below ? "below " : "", f->high);
     return text;
 }
 
@@ -97,14 +100,14 @@ const char *fields_prefix(const NnFields *table)
     return table->prefix ? table->prefix : "";
 }
 
-/* The bytes of a value. A usage error if there is no such kind. */
+/* Returns the bytes of a value. Checks that the kind is known. */
 static size_t check_kind(const char *what, const NnField *f)
 {
-    static const size_t bytes[] = { [NN_FIELD_INT] = sizeof(int),
-                                    [NN_FIELD_INT64] = sizeof(int64_t),
-                                    [NN_FIELD_REAL] = sizeof(double),
-                                    [NN_FIELD_BOOL] = sizeof(bool),
-                                    [NN_FIELD_TEXT] = sizeof(const char *) };
+    static const size_t bytes[] = {
+        [NN_FIELD_INT] = sizeof(int), [NN_FIELD_INT64] = sizeof(int64_t),
+        [NN_FIELD_REAL] = sizeof(double), [NN_FIELD_BOOL] = sizeof(bool),
+        [NN_FIELD_TEXT] = sizeof(const char *),
+    };
     if ((int)f->kind < NN_FIELD_INT || f->kind > NN_FIELD_TEXT) {
         ag_usage_error(what, "the field \"%s\" has the kind %d, expected a NnFieldKind", f->name,
                        (int)f->kind);

@@ -1,4 +1,5 @@
-/* init.c: initialization of parameters.
+/* init.c: first values of parameters, by Glorot and Bengio (2010) and by He et al. (2015). With
+ * them, the numbers keep about the same size from layer to layer.
  *
  * Bounds are computed with the four basic operations and square roots only, so they are the same on
  * every machine. */
@@ -10,8 +11,8 @@
 #include "kaeru/updates.h"
 #include "walk.h"
 
-/* The product of all sizes but one: fan_in without size 0, fan_out without size 1. It may be 0 for
- * an empty tensor, which the functions below do not fill. */
+/* Returns the product of all sizes but number `without`: fan_in for 0, fan_out for 1. It may be 0
+ * for an empty tensor, which the functions below do not fill. */
 static double fan(const char *what, const Tensor *w, int without)
 {
     check_alive(what, "the tensor", w);
@@ -22,12 +23,15 @@ static double fan(const char *what, const Tensor *w, int without)
     }
     double product = 1;
     for (int i = 0; i < shape.ndim; i++) {
-        product *= i == without ? 1 : (double)shape.dim[i];
+        if (i != without) {
+            product *= (double)shape.dim[i];
+        }
     }
     return product;
 }
 
-/* The bound of a uniform distribution with n = 6, the deviation of a normal one with n = 2. */
+/* Returns the bound of the uniform distribution for n = 6, and the deviation of the normal one for
+ * n = 2. kaiming does, too. */
 static double xavier(const char *what, const Tensor *w, double gain, double n)
 {
     check_number(what, "gain", gain, gain >= 0, "a finite number of 0 or more");

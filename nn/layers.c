@@ -1,5 +1,7 @@
-/* layers.c: layers of nn.h: a constructor and a forward function each. Those of images are in
- * more/image_layers.c. */
+/* layers.c: the layers of nn.h. Each has a constructor, which makes the module and its parameters,
+ * and a forward function, which calls an operation with them. NN_FORWARD(Linear, nn_linear) defines
+ * nn_linear_forward for a Sequential, which calls its layers through module.forward. Modules are in
+ * module.c; read attention.c next. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
@@ -34,6 +36,7 @@ Tensor *nn_linear(Linear *l, Tensor *x)
     return l->adapter ? ag_add(y, call_forward(l->adapter, x)) : y;
 }
 
+/* (..,in) -> (..,out) */
 Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind)
 {
     NN_LAYER_OF(l, "Linear");
@@ -58,7 +61,7 @@ Embedding *nn_embedding_new(int64_t count, int64_t width)
     return e;
 }
 
-/* ids (..) -> (..,width) */
+/* (..) -> (..,width) */
 Tensor *nn_embedding(Embedding *e, Tensor *ids)
 {
     NN_LAYER_OF(e, "Embedding");
@@ -89,7 +92,7 @@ LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
     LayerNorm *l = nn_new(LayerNorm);
     l->module.forward = nn_layer_norm_forward;
     l->kind = kind;
-    /* whose state dictionary calls gamma and beta a_2 and b_2 */
+    /* The Annotated Transformer calls gamma and beta a_2 and b_2, PyTorch weight and bias. */
     const AgNorm a = AG_NORM_ANNOTATED;
     bool annotated = kind.eps == a.eps && kind.eps_inside == a.eps_inside &&
                      kind.unbiased == a.unbiased;
@@ -141,7 +144,8 @@ Dropout *nn_dropout_new(double p)
     return d;
 }
 
-Tensor *nn_dropout(Dropout *d, Tensor *x)                                   /* (..) -> (..) */
+/* (..) -> (..) */
+Tensor *nn_dropout(Dropout *d, Tensor *x)
 {
     NN_LAYER_OF(d, "Dropout");
     check_number(__func__, "p", d->p, d->p >= 0 && d->p < 1, "0 <= p < 1");

@@ -1,5 +1,10 @@
-/* module.c: modules as trees of named slots: construction, children, parameters, ties, lists,
- * copies.
+/* module.c: modules as trees: construction, children, parameters, ties, lists, copies. A module
+ * stores each part, a child or a tensor, in a slot with a name: walk.h has the struct.
+ *
+ *     nn_child(net, fc1, nn_linear_new(2, 16));
+ *
+ * sets net->fc1 and fills a slot "fc1". Everything that works on whole models, such as files,
+ * optimizers and nn_clone, reads the slots (walk.c).
  *
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The
  * module of the first slot of a tied tensor owns it. Each function allocates memory before it
@@ -8,6 +13,7 @@
 #include "walk.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- construction and destruction ------------------------------------------------------------ */
@@ -31,6 +37,7 @@ void nn_check(const char *what, const void *module, size_t size)
     }
 }
 
+/* Returns whether a module of that type is a ModuleList: a Sequential is one, too. */
 static bool is_list(const char *type)
 {
     return strcmp(type, "ModuleList") == 0 || strcmp(type, "Sequential") == 0;
@@ -72,8 +79,8 @@ Module *nn_new_sized(size_t size, const char *type)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A new slot with that name and field, no part of the module before slot_fill. A usage error: the
- * name cannot be used. The first `others` slots are known to have other names. */
+/* Returns a new slot with that name and field. It is no part of the module before slot_fill. Checks
+ * that the name can be used; the first `others` slots are known to have other names. */
 static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name, const void *field,
                                   int others)
 {
@@ -116,7 +123,7 @@ static void set_field(Module *m, size_t offset, const void *value)
     }
 }
 
-/* Sets the child or the tensor, and the field. */
+/* Makes the slot a part of m, and sets its child or its tensor, and the field. */
 static void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor)
 {
     slot->child = child;
@@ -134,27 +141,28 @@ void check_fields(const char *what, const Module *m)
 {
     for (int i = 0; i < m->n_slots; i++) {
         const NnModuleSlot *slot = &m->slots[i];
-        const void *field = NULL,
-                   *registered = slot->child ? (const void *)slot->child : slot->tensor;
+        const Module *child = slot->child;
+        const void *registered = child ? (const void *)child : slot->tensor;
+        const void *field = registered;
         if (slot->offset) {
             memcpy(&field, (const char *)m + slot->offset, sizeof field);
         }
-        if (slot->offset && field != registered) {
-            ag_usage_error(what,
-                           "the field of %s in its %s no longer points to the registered %s; %s",
-                           slot->name, m->type, slot->child ? slot->child->type : "tensor",
-                           slot->child ? "nn_child registers a module, once"
-                                       : "to set values, use tensor_copy");
+        if (field != registered) {
+            const char *advice = child ? "nn_child registers a module, once"
+                                       : "to set values, use tensor_copy";
+            ag_usage_error(what, "the field of %s in its %s no longer points to the registered %s; "
+                           "%s", slot->name, m->type, child ? child->type : "tensor", advice);
         }
-        if (slot->child) {
-            check_fields(what, slot->child);
+        if (child) {
+            check_fields(what, child);
         }
     }
 }
 
-enum { MOST_LEVELS = 1000 };    /* of modules inside each other: functions on trees call themselves
-                                   for each level */
+/* The largest number of levels of a tree: recursive functions need stack for each level. */
+enum { MOST_LEVELS = 1000 };
 
+/* Returns the number of levels of the tree below m, with m itself. */
 static int levels_below(const Module *m)
 {
     int most = 0;
@@ -167,7 +175,7 @@ static int levels_below(const Module *m)
     return most + 1;
 }
 
-/* A usage error unless both trees can become one. */
+/* Checks that the tree has at most MOST_LEVELS if the child becomes a part of the parent. */
 static void check_levels(const char *what, const Module *parent, const Module *child)
 {
     int levels = levels_below(child);
@@ -196,11 +204,13 @@ static void add_child(const char *what, Module *parent, const char *name, void *
         ag_usage_error(what, "a %s cannot hold the %s that contains it", parent->type, child->type);
     }
     check_levels(what, parent, child);
-    slot_fill(parent, slot_reserve(what, parent, name, field, others), child, NULL);
+    NnModuleSlot *slot = slot_reserve(what, parent, name, field, others);
+    slot_fill(parent, slot, child, NULL);
     name_tensors(child);
 }
 
-/* Writes a name; slot_reserve refuses one that was cut off. */
+/* Writes a name as printf does, with the arguments after `format`. If the name is too long, it is
+ * cut to a length that slot_reserve refuses. */
 #define WRITE_NAME(name, format) do { \
         va_list list; \
         va_start(list, format); \
@@ -216,7 +226,7 @@ void nn_add_child(Module *parent, void **field, void *child, const char *format,
     add_child(__func__, parent, name, field, child, 0);
 }
 
-/* A usage error that names the tensor, where tensor_new_owned would not. */
+/* Checks the shape of a new tensor. tensor_new_owned does, too, but does not know its name. */
 static void check_tensor_shape(const char *what, const Module *m, const char *name, AgShape shape)
 {
     if (shape.ndim < 0 || shape.ndim > AG_MAX_DIMS) {
@@ -263,7 +273,7 @@ Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dty
 
 /* ---- ties ------------------------------------------------------------------------------------ */
 
-/* The slot of the field; NULL if it has none. */
+/* Returns the slot of the field, or NULL if the field has none. */
 static NnModuleSlot *field_slot(Module *m, Tensor **field)
 {
     for (int i = 0; i < m->n_slots; i++) {
@@ -272,8 +282,8 @@ static NnModuleSlot *field_slot(Module *m, Tensor **field)
     return NULL;
 }
 
-/* Replaces `old` by t in every slot of the tree and in its field. The module of the first one owns
- * t. `old` is not freed. */
+/* Replaces `old` by t in every slot of the tree, and in the field of the slot. The module of the
+ * first of these slots owns t. Does not free `old`. */
 static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;
@@ -305,7 +315,8 @@ void nn_tie_named(Module *parent, const char *name, Tensor **field, Tensor *tens
     }
     NnModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
-        slot_fill(parent, slot_reserve(__func__, parent, name, field, 0), NULL, tensor);
+        slot = slot_reserve(__func__, parent, name, field, 0);
+        slot_fill(parent, slot, NULL, tensor);
         tie_all(root, tensor, tensor);
         return;
     }
@@ -333,7 +344,7 @@ void nn_list_add(ModuleList *list, void *child)
     nn_check_type(__func__, list, sizeof *list, "ModuleList");
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
-    /* so their names are the smaller numbers */
+    /* If all slots are items, their names are the numbers below list->n, and need no comparison. */
     const bool items_alone = list->module.n_slots == list->n;
     add_child(__func__, &list->module, name, NULL, child, items_alone ? list->n : 0);
     list->n++;
@@ -369,7 +380,8 @@ Tensor *call_forward(Module *layer, Tensor *x)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* A copy of the structs. Its slots have the tensors of the original, which nn_clone replaces. */
+/* Returns a copy of the structs of a tree. Its slots have the tensors of the original, which
+ * nn_clone replaces. */
 static Module *copy_tree(const Module *original)
 {
     if (original->destroy) {
@@ -389,11 +401,13 @@ static Module *copy_tree(const Module *original)
         NnModuleSlot *to = &copy->slots[i];
         *to = *from;
         to->tied = false;
-        slot_fill(copy, to, from->child ? copy_tree(from->child) : NULL, from->tensor);
+        Module *child = from->child ? copy_tree(from->child) : NULL;
+        slot_fill(copy, to, child, from->tensor);
     }
     return copy;
 }
 
+/* Returns a tensor with the same values, which requires a gradient if the original does. */
 static Tensor *copy_tensor(Tensor *from)
 {
     Tensor *t = tensor_new_owned(tensor_shape(from), tensor_dtype(from));
@@ -404,10 +418,11 @@ static Tensor *copy_tensor(Tensor *from)
     return t;
 }
 
-/* The slot of the copy that is where `slot` is in the original. */
+/* Returns the slot of the copy that has the place of `slot` in the original. */
 static const NnModuleSlot *same_slot(Module *original, const NnModuleSlot *slot, Module *copy)
 {
-    Walk from = walk_below(original), to = walk_below(copy);
+    Walk from = walk_below(original);
+    Walk to = walk_below(copy);
     do {
         walk_slot(&from);
         walk_slot(&to);
@@ -422,16 +437,16 @@ void *nn_clone(const void *module)
     Module *copy = copy_tree(module);
     Walk to = walk_below(copy);
     for (Walk from = walk_below(module); walk_slot(&from); ) {
-        walk_slot(&to);
-        const NnModuleSlot *first = from.slot->tied ? first_slot(from.root, from.slot->tensor)
-                                                    : from.slot;
-        to.slot->tied = first != from.slot;
-        to.slot->tensor = to.slot->tied ? same_slot(from.root, first, copy)->tensor
-                                        : copy_tensor(from.slot->tensor);
-        if (!to.slot->tied) {
-            ag_set_part(to.slot->tensor, to.holder, to.holder->type);
+        NnModuleSlot *slot = walk_slot(&to);
+        const NnModuleSlot *first = first_slot_of(from.root, from.slot);
+        slot->tied = first != from.slot;
+        if (slot->tied) {
+            slot->tensor = same_slot(from.root, first, copy)->tensor;
+        } else {
+            slot->tensor = copy_tensor(from.slot->tensor);
+            ag_set_part(slot->tensor, to.holder, to.holder->type);
         }
-        set_field(to.holder, to.slot->offset, to.slot->tensor);
+        set_field(to.holder, slot->offset, slot->tensor);
     }
     name_tensors(copy);
     return copy;

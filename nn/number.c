@@ -2,6 +2,7 @@
  * write a decimal comma, is restored before a function returns. */
 #include "number.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "system.h"

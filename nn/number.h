@@ -4,12 +4,13 @@
 
 #include "kaeru/tensor.h"
 
-/* Makes the C locale that of this thread. Returns the former one, for system_restore_locale. */
+/* Sets the locale of this thread to the C locale. Returns the former one, for
+ * system_restore_locale. */
 void *use_c_locale(void);
 
 #define NUMBER_TEXT 32
-/* Writes a finite double with 15 digits or, if these do not give this double when read, 16 or 17.
- * Returns text. */
+/* Writes a finite double with the fewest digits from 15 to 17 that give the same double when they
+ * are read. Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);
 
 #endif

@@ -1,5 +1,7 @@
-/* optimizer.c: what all kinds of optimizers have: parameters, groups, state, steps; and gradient
- * clipping. */
+/* optimizer.c: what all kinds of optimizers have in common: parameters, groups, state, steps; and
+ * gradient clipping. A kind adds a function that updates one parameter: adam.c. A step is take_step
+ * below: it calls that function for each parameter that has a gradient, and removes the
+ * gradient. */
 #include "optimizer.h"
 
 #include <math.h>
@@ -13,17 +15,10 @@
 
 /* ---- construction ---------------------------------------------------------------------------- */
 
-static Tensor *state_tensor(Optimizer *o, AgShape shape)
-{
-    Tensor *t = tensor_new_owned(shape, AG_REAL);
-    ag_set_owner(t, o);
-    return t;
-}
-
 enum { OPTIMIZER = 0x6f707469 };
 
-/* A usage error unless o is an optimizer that was not freed, and the module of parameter i was not,
- * either. */
+/* Checks that o is an optimizer that was not freed, and that the module of parameter i was not
+ * freed, either. */
 static void check_parameter(const char *what, const Optimizer *o, int i)
 {
     ag_check_object(what, "the optimizer", o);
@@ -33,8 +28,8 @@ static void check_parameter(const char *what, const Optimizer *o, int i)
     nn_check(what, module_root(o->parameters->item[i].owner), 0);
 }
 
-/* Slots keep their order, also if their tensors are replaced (nn_tie): one walk meets those of all
- * parameters. */
+/* Slots keep their order, also if nn_tie replaces their tensors. So one walk meets the slots of all
+ * parameters in the order of the list. */
 void check_optimizer(const char *what, const Optimizer *o)
 {
     check_parameter(what, o, 0);
@@ -44,9 +39,11 @@ void check_optimizer(const char *what, const Optimizer *o)
     Walk walk = walk_below(o->module);
     for (int i = 0; i < o->parameters->n; i++) {
         const NnNamedTensor *p = &o->parameters->item[i];
-        const char *dot = strrchr(p->name, '.'), *name = dot ? dot + 1 : p->name;
-        while (walk_slot(&walk) &&
-               (walk.holder != p->owner || strcmp(walk.slot->name, name) != 0)) { }
+        const char *dot = strrchr(p->name, '.');
+        const char *name = dot ? dot + 1 : p->name;
+        do {
+            walk_slot(&walk);
+        } while (walk.slot && (walk.holder != p->owner || strcmp(walk.slot->name, name) != 0));
         if (!walk.slot || walk.slot->tensor != p->tensor) {
             ag_usage_error(what, "%s is no longer a tensor of this %s: make the optimizer after "
                            "nn_tie", p->name, o->module->type);
@@ -58,7 +55,8 @@ void nn_optimizer_check(const char *what, const Optimizer *o, const void *module
 {
     check_optimizer(what, o);
     nn_check(what, module, 0);
-    const Module *expected = module, *m = o->module;
+    const Module *expected = module;
+    const Module *m = o->module;
     while (m && m != expected) {
         m = m->parent;
     }
@@ -68,8 +66,8 @@ void nn_optimizer_check(const char *what, const Optimizer *o, const void *module
     }
 }
 
-/* A checkpoint has a tensor STATE.PARAMETER: "m" and "m.fc" could make the same name. Returns the
- * number of names. */
+/* Returns the number of state tensors of a kind. Checks that their names differ in a checkpoint,
+ * which has tensors STATE.PARAMETER: the states "m" and "m.fc" could make the same name. */
 static int check_state_names(const char *what, const OptimizerKind *kind)
 {
     int n = 0;
@@ -90,6 +88,24 @@ static int check_state_names(const char *what, const OptimizerKind *kind)
     return n;
 }
 
+/* Sets how many state tensors each parameter has, of those that the kind has names for. */
+static void count_states(const char *what, Optimizer *o, int named)
+{
+    for (int i = 0; i < o->parameters->n; i++) {
+        const NnNamedTensor *p = &o->parameters->item[i];
+        if (!p->trained) continue;
+        const Calls before = function_begins();
+        int n = o->kind->states ? o->kind->states(p) : named;
+        function_ends(before);
+        if (n < 0 || n > named) {
+            ag_usage_error(what, "%d state tensors for %s, but %d names of them", n, p->name,
+                           named);
+        }
+        o->state[i].n = n;
+        o->state[i].count = tensor_numel(p->tensor);
+    }
+}
+
 Optimizer *nn_optimizer_new(void *module, const OptimizerKind *kind, const void *options,
                             size_t size, double lr, double weight_decay)
 {
@@ -102,8 +118,8 @@ Optimizer *nn_optimizer_new(void *module, const OptimizerKind *kind, const void 
     }
     const int named = check_state_names(__func__, kind);
     check_number(__func__, "lr", lr, lr >= 0, "a finite number of 0 or more");
-    check_number(__func__, "weight_decay", weight_decay, weight_decay >= 0, "a finite number of 0 "
-                 "or more");
+    check_number(__func__, "weight_decay", weight_decay, weight_decay >= 0,
+                 "a finite number of 0 or more");
     check_fields(__func__, module);
     if (nn_count(module) == 0) {
         ag_usage_error(__func__, "this %s has no trained parameters", ((Module *)module)->type);
@@ -124,19 +140,7 @@ Optimizer *nn_optimizer_new(void *module, const OptimizerKind *kind, const void 
     o->group = ag_alloc_in(o, 1, sizeof *o->group);
     o->group[0] = (Group){ weight_decay, 1 };
     o->n_groups = 1;
-    for (int i = 0; i < o->parameters->n; i++) {
-        const NnNamedTensor *p = &o->parameters->item[i];
-        if (!p->trained) continue;
-        const Calls before = function_begins();
-        int n = kind->states ? kind->states(p) : named;
-        function_ends(before);
-        if (n < 0 || n > named) {
-            ag_usage_error(__func__, "%d state tensors for %s, but %d names of them", n, p->name,
-                           named);
-        }
-        o->state[i].n = n;
-        o->state[i].count = tensor_numel(p->tensor);
-    }
+    count_states(__func__, o, named);
     return o;
 }
 
@@ -149,7 +153,8 @@ void optimizer_make_state(Optimizer *o)
         AgShape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
         for (int k = 0; k < s->n; k++) {
             if (!s->tensor[k]) {
-                s->tensor[k] = state_tensor(o, shape);
+                s->tensor[k] = tensor_new_owned(shape, AG_REAL);
+                ag_set_owner(s->tensor[k], o);
             }
         }
     }
@@ -172,16 +177,17 @@ int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, voi
     if (!belongs) {
         ag_usage_error(__func__, "the function that chooses parameters is NULL");
     }
-    check_number(__func__, "weight_decay", weight_decay, weight_decay >= 0, "a finite number of 0 "
-                 "or more");
+    check_number(__func__, "weight_decay", weight_decay, weight_decay >= 0,
+                 "a finite number of 0 or more");
     check_number(__func__, "lr_factor", lr_factor, lr_factor >= 0, "a finite number of 0 or more");
     /* All calls of the program's function come first: it may add a group itself. */
     bool *chosen = ag_alloc_in(o, (size_t)o->parameters->n, sizeof *chosen);
     for (int i = 0; i < o->parameters->n; i++) {
         const Calls before = function_begins();
-        bool belongs_here = o->parameters->item[i].trained && belongs(&o->parameters->item[i], arg);
+        const NnNamedTensor *p = &o->parameters->item[i];
+        bool belongs_here = p->trained && belongs(p, arg);
         function_ends(before);
-        check_parameter(__func__, o, i);  /* the function may have freed o, and with it the array */
+        check_parameter(__func__, o, i);    /* the function may have freed o and the array */
         chosen[i] = belongs_here;
     }
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
@@ -209,11 +215,16 @@ void optimizer_update(const char *what, Optimizer *o, int i, Tensor *gradient, d
 {
     ParameterState *s = &o->state[i];
     const Group *group = &o->group[s->group];
-    OptimizerUpdate u = { &o->parameters->item[i], gradient, s->first, s->count, s->tensor,
-                          o->lr * group->lr_factor, group->weight_decay, grad_scale, ++s->steps,
-                          o->options };
     const OptimizerKind *kind = o->kind;
-    const AgScope scope = o->update = innermost_scope();
+    s->steps++;
+    OptimizerUpdate u = {
+        .parameter = &o->parameters->item[i], .gradient = gradient,
+        .first = s->first, .count = s->count, .state = s->tensor,
+        .lr = o->lr * group->lr_factor, .weight_decay = group->weight_decay,
+        .grad_scale = grad_scale, .step = s->steps, .options = o->options,
+    };
+    const AgScope scope = innermost_scope();
+    o->update = scope;
     const Calls before = function_begins();
     kind->update(&u);
     function_ends(before);
@@ -258,7 +269,8 @@ static void warn_of_step(const char *what, const Optimizer *o)
         ag_warning(what, "this %s is in evaluation mode, without dropout: expected nn_train(model) "
                    "before it is trained", o->module->type);
     }
-    for (int i = 0; o->steps == 3 && i < o->parameters->n; i++) {
+    if (o->steps != 3) return;
+    for (int i = 0; i < o->parameters->n; i++) {
         if (o->parameters->item[i].trained && o->state[i].steps == 0) {
             ag_warning(what, "%s has got no gradient in 3 steps: is it used in the forward "
                        "function?", o->parameters->item[i].name);
@@ -266,6 +278,7 @@ static void warn_of_step(const char *what, const Optimizer *o)
     }
 }
 
+/* Updates all parameters that have a gradient, and removes the gradients. */
 static void take_step(const char *what, Optimizer *o, double grad_scale)
 {
     check_optimizer(what, o);
@@ -285,7 +298,7 @@ static void take_step(const char *what, Optimizer *o, double grad_scale)
         AgScope scope = ag_begin(AG_NO_GRAD);
         optimizer_update(what, o, i, tensor_grad(w), grad_scale);
         ag_end(scope);
-        check_parameter(what, o, i);    /* its kind may be the program's */
+        check_parameter(what, o, i);    /* an update function of the program may have freed o */
         tensor_zero_grad(w);
     }
 }
@@ -326,7 +339,7 @@ int64_t nn_optimizer_steps(const Optimizer *o)
 double clip_factor(double norm, double max_norm)
 {
     if (max_norm == 0 || isinf(max_norm)) return 1;
-    double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
+    double factor = max_norm / (norm + 1e-6);       /* as in PyTorch: never 0 / 0 */
     return factor > 1 ? 1 : factor;
 }
 
@@ -348,7 +361,8 @@ double nn_clip_grad_norm(void *module, double max_norm)
         ag_usage_error(__func__, "no parameter of this %s has a gradient: expected ag_backward "
                        "before", ((Module *)module)->type);
     }
-    double norm = sqrt(sum), factor = clip_factor(norm, max_norm);
+    double norm = sqrt(sum);
+    double factor = clip_factor(norm, max_norm);
     if (factor == 1) return norm;
     AgScope scope = ag_begin(AG_NO_GRAD);
     for (Walk walk = walk_below(module); walk_tensor(&walk); ) {

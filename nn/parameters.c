@@ -1,15 +1,18 @@
-/* parameters.c: what uses the walk over the tensors of a module tree: parameter lists, modes,
- * counts. */
+/* parameters.c: functions on all tensors of a module tree, by a walk over its slots (walk.h):
+ * parameter lists, training mode, counts. */
 #include "walk.h"
 
 #include <string.h>
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The tensors below m. with_ties: a tied tensor once for each of its names, else under the first.
- * with_unsaved: also those that files do not have. without_frozen: not the frozen parameters. */
-static NnParameters *parameters_below(Module *m, bool with_ties, bool with_unsaved,
-                                      bool without_frozen)
+/* Which tensors are in a list, besides the trained parameters. */
+enum { TIES = 1, UNSAVED = 2, FROZEN = 4 };
+
+/* Returns the tensors below m. A tied tensor is in the list under its first name, with TIES once
+ * for each name. Buffers that are not in files are in it with UNSAVED, frozen parameters with
+ * FROZEN. */
+static NnParameters *parameters_below(Module *m, int with)
 {
     NnParameters *p = ag_alloc(1, sizeof *p);
     size_t slots = 0;
@@ -18,14 +21,13 @@ static NnParameters *parameters_below(Module *m, bool with_ties, bool with_unsav
     }
     p->item = ag_alloc_in(p, slots, sizeof *p->item);
     for (Walk walk = walk_below(m); walk_slot(&walk); ) {
-        const NnModuleSlot *slot = walk.slot,
-                           *first = slot->tied ? first_slot(m, slot->tensor) : slot;
-        bool trained = tensor_requires_grad(slot->tensor),
-             is_frozen = !trained && !first->is_buffer;
-        if ((slot != first && !with_ties) || (first->not_saved && !with_unsaved) ||
-            (is_frozen && without_frozen)) {
-            continue;
-        }
+        const NnModuleSlot *slot = walk.slot;
+        const NnModuleSlot *first = first_slot_of(m, slot);
+        bool trained = tensor_requires_grad(slot->tensor);
+        bool frozen = !trained && !first->is_buffer;
+        if (slot != first && !(with & TIES)) continue;
+        if (first->not_saved && !(with & UNSAVED)) continue;
+        if (frozen && !(with & FROZEN)) continue;
         p->item[p->n++] = (NnNamedTensor){
             .name = slot_path(p, m, walk.holder, slot->name),
             .tensor = slot->tensor,
@@ -39,12 +41,12 @@ static NnParameters *parameters_below(Module *m, bool with_ties, bool with_unsav
 NnParameters *nn_parameters(void *module)
 {
     NN_LAYER((Module *)module);
-    return parameters_below(module, false, true, false);
+    return parameters_below(module, UNSAVED | FROZEN);
 }
 
 NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen)
 {
-    return parameters_below(m, with_ties, false, without_frozen);
+    return parameters_below(m, (with_ties ? TIES : 0) | (without_frozen ? 0 : FROZEN));
 }
 
 Tensor *nn_find(void *module, const char *name)
@@ -52,7 +54,7 @@ Tensor *nn_find(void *module, const char *name)
     AG_LAYER;
     nn_check(__func__, module, 0);
     ag_check_pointer(__func__, "the name", name);
-    NnParameters *p = parameters_below(module, true, true, false);
+    NnParameters *p = parameters_below(module, TIES | UNSAVED | FROZEN);
     Tensor *found = NULL;
     for (int i = 0; i < p->n && !found; i++) {
         if (strcmp(p->item[i].name, name) == 0) {

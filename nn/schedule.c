@@ -1,9 +1,11 @@
-/* schedule.c: schedules of the learning rate. */
+/* schedule.c: schedules of the learning rate. A schedule is a function of the step alone: it keeps
+ * no state. A training loop calls nn_optimizer_set_lr with its result before each step. */
 #include "kaeru/schedule.h"
 
 #include <math.h>
 
-/* cosine: falls along half a cosine, otherwise along a line. */
+/* Returns the rate at `step`: it rises along a line to lr in `warmup` steps, and falls to lr_min at
+ * step `total`, along half a cosine or along a line. */
 static double warm_and_fall(const char *what, int64_t step, double lr, double lr_min,
                             int64_t warmup, int64_t total, bool cosine)
 {
@@ -20,10 +22,9 @@ static double warm_and_fall(const char *what, int64_t step, double lr, double lr
     }
     if (step < warmup) return lr * (double)step / (double)warmup;
     if (step >= total) return lr_min;
-    double t = (double)(step - warmup) / (double)(total - warmup);
-    /* from 1 down to 0 */
-    double fall = cosine ? 0.5 * (1 + ag_math_cos(3.14159265358979323846 * t)) : 1 - t;
-    return lr_min + (lr - lr_min) * fall;
+    double t = (double)(step - warmup) / (double)(total - warmup);      /* from 0 to 1 */
+    double share = cosine ? 0.5 * (1 + ag_math_cos(3.14159265358979323846 * t)) : 1 - t;
+    return lr_min + (lr - lr_min) * share;
 }
 
 double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
@@ -43,7 +44,8 @@ double nn_schedule_step(int64_t step, double lr, double factor, int64_t every)
                        "more, a finite number, a finite number of 0 or more, 1 or more",
                        (long long)step, lr, factor, (long long)every);
     }
-    return lr * ag_math_pow(factor, (double)(step < 1 ? 0 : (step - 1) / every));
+    int64_t times = step < 1 ? 0 : (step - 1) / every;
+    return lr * ag_math_pow(factor, (double)times);
 }
 
 double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup)
@@ -55,7 +57,9 @@ double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warm
     if (!isfinite(factor)) {
         ag_usage_error(__func__, "factor is %g, expected a finite number", factor);
     }
-    double t = step < 1 ? 1 : (double)step, w = (double)warmup;
-    double falling = 1 / sqrt(t), rising = t / (w * sqrt(w));
+    double t = step < 1 ? 1 : (double)step;
+    double w = (double)warmup;
+    double rising = t / (w * sqrt(w));
+    double falling = 1 / sqrt(t);
     return factor / sqrt((double)width) * (falling < rising ? falling : rising);
 }

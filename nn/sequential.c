@@ -1,5 +1,5 @@
-/* sequential.c: Sequential of nn.h, which applies layers in turn, and what takes any layer with one
- * input. */
+/* sequential.c: Sequential of nn.h, a list of layers, each of which gets the output of the one
+ * before. All functions here call a layer with one input by module.forward. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "walk.h"
@@ -21,7 +21,7 @@ void nn_sequential_add(Sequential *s, void *layer)
     nn_list_add(s, layer);
 }
 
-/* An activation as a module. Its type is the name of the function. */
+/* An activation as a module. Its type, for messages, is the name of the activation. */
 typedef struct { Module module; AgActivation kind; } ActivationLayer;
 
 static Tensor *activation_forward(void *self, Tensor *x)

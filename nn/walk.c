@@ -1,4 +1,4 @@
-/* walk.c: the walk over the slots of a module tree, and their names. */
+/* walk.c: the walk over the slots of a module tree, and their names. walk.h has the structs. */
 #include "walk.h"
 
 #include <string.h>
@@ -15,12 +15,13 @@ NnModuleSlot *walk_slot(Walk *w)
 {
     for (;;) {
         if (w->next < w->holder->n_slots) {
-            NnModuleSlot *slot = &w->holder->slots[w->next++];
-            if (!slot->child) return w->slot = slot;
-            w->holder = slot->child;
+            w->slot = &w->holder->slots[w->next++];
+            if (!w->slot->child) return w->slot;
+            w->holder = w->slot->child;
             w->next = 0;
         } else if (w->holder == w->root) {
-            return w->slot = NULL;
+            w->slot = NULL;
+            return NULL;
         } else {
             w->next = w->holder->index + 1;
             w->holder = w->holder->parent;
@@ -30,19 +31,28 @@ NnModuleSlot *walk_slot(Walk *w)
 
 NnModuleSlot *walk_tensor(Walk *w)
 {
-    while (walk_slot(w) && !is_first_slot(w->root, w->slot)) { }
+    do {
+        walk_slot(w);
+    } while (w->slot && !is_first_slot(w->root, w->slot));
     return w->slot;
+}
+
+const NnModuleSlot *first_slot_of(Module *root, const NnModuleSlot *slot)
+{
+    return slot->tied ? first_slot(root, slot->tensor) : slot;
 }
 
 bool is_first_slot(Module *root, const NnModuleSlot *slot)
 {
-    return !slot->tied || first_slot(root, slot->tensor) == slot;
+    return first_slot_of(root, slot) == slot;
 }
 
 NnModuleSlot *first_slot(Module *root, const Tensor *t)
 {
     Walk walk = walk_below(root);
-    while (walk_slot(&walk) && walk.slot->tensor != t) { }
+    do {
+        walk_slot(&walk);
+    } while (walk.slot && walk.slot->tensor != t);
     return walk.slot;
 }
 
@@ -75,7 +85,8 @@ char *slot_path(void *owner, const Module *root, const Module *holder, const cha
     for (const Module *m = holder; m != root; m = m->parent) {
         length += prefix_length(m);
     }
-    char *path = ag_alloc_in(owner, length + 1, 1), *start = path + length - strlen(name);
+    char *path = ag_alloc_in(owner, length + 1, 1);
+    char *start = path + length - strlen(name);         /* the path is written from its end */
     memcpy(start, name, strlen(name));
     for (const Module *m = holder; m != root; m = m->parent) {
         const size_t n = prefix_length(m);

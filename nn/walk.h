@@ -1,8 +1,12 @@
-/* walk.h: the slots of modules and the walk over them, for the files of nn, and for decoding.
+/* walk.h: the slots of modules and the walk over them, for the files of nn and models.
  *
  * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers
  * and clone work on whole models by a walk over slots. It goes down by `child` and up by `parent`,
- * so it needs neither recursion nor memory. */
+ * so it needs neither recursion nor memory:
+ *
+ *     for (Walk walk = walk_below(model); walk_tensor(&walk); ) {
+ *         tensor_zero_grad(walk.slot->tensor);
+ *     } */
 #ifndef KAERU_SLOTS_H
 #define KAERU_SLOTS_H
 
@@ -11,44 +15,52 @@
 #define SLOT_NAME 48
 
 typedef struct NnModuleSlot {
-    char name[SLOT_NAME];       /* empty: the parts of the child have names as if they were parts of
-                                   this module */
-    size_t offset;              /* of the field in the module's struct; 0: an item of a list */
-    Module *child;              /* a child, */
-    Tensor *tensor;             /* or a tensor */
-    bool tied;                  /* the tensor belongs to an earlier slot of the walk */
-    bool is_buffer;             /* it never had a gradient */
-    bool not_saved;             /* a buffer that is not in files */
+    char name[SLOT_NAME];       /* if it is empty, the child's parts have the names of parts of this
+                                   module */
+    size_t offset;              /* the place of the field in the module's struct; 0 for an item of a
+                                   list, which has no field */
+    Module *child;              /* NULL if the part is a tensor */
+    Tensor *tensor;             /* NULL if the part is a child */
+    bool tied;                  /* whether an earlier slot of the walk had the tensor, too; then
+                                   first_slot tells whether it still has */
+    bool is_buffer;             /* whether the tensor never had a gradient */
+    bool not_saved;             /* whether it is a buffer that is not in files */
 } NnModuleSlot;
 
 /* ---- module.c -------------------------------------------------------------------------------- */
 
-/* A usage error if a field below m no longer points to what was registered for it. */
+/* Checks that each field below m points to what was registered for it. */
 void check_fields(const char *what, const Module *m);
-/* A usage error unless this is a layer with one input. */
+/* Checks that this is a layer with one input: that module.forward is set. */
 void check_forward(const char *what, const Module *layer);
-/* Returns layer(x). The layer may be the program's. */
+/* Returns layer(x). The layer's function may be one of the program. */
 Tensor *call_forward(Module *layer, Tensor *x);
 
 /* ---- walk.c ---------------------------------------------------------------------------------- */
 
 typedef struct {
     Module *root;               /* where the walk began */
-    Module *holder;             /* the module of the last slot returned */
-    int next;                   /* the number of the next slot in it */
-    NnModuleSlot *slot;         /* the last one returned; NULL: none, or the end */
+    Module *holder;             /* the module of the last slot */
+    int next;                   /* the number of the next slot in holder */
+    NnModuleSlot *slot;         /* the last slot; NULL at the start and at the end */
 } Walk;
+/* Returns a walk over the tree below the module, before its first slot. */
 Walk walk_below(const void *module);
-/* The next slot that holds a tensor, in order of registration; NULL at the end. */
+/* Moves to the next slot that holds a tensor, in order of registration. Returns it, or NULL at the
+ * end. */
 NnModuleSlot *walk_slot(Walk *w);
-/* The next slot that is the first one of its tensor; NULL at the end. */
+/* Moves to the next slot that is the first one of its tensor, so that a tied tensor is met once.
+ * Returns it, or NULL at the end. */
 NnModuleSlot *walk_tensor(Walk *w);
-/* The first slot below root that holds t; NULL: none. */
+/* Returns the first slot below root that holds t, or NULL. */
 NnModuleSlot *first_slot(Module *root, const Tensor *t);
+/* Returns the first slot below root that holds the tensor of `slot`. */
+const NnModuleSlot *first_slot_of(Module *root, const NnModuleSlot *slot);
+/* Returns whether `slot` is the first one of its tensor below root. */
 bool is_first_slot(Module *root, const NnModuleSlot *slot);
-/* The root of the tree that contains m. */
+/* Returns the root of the tree that contains m. */
 Module *module_root(Module *m);
-/* The dotted name of a slot of `holder`, relative to root, in memory that `owner` owns. */
+/* Returns the dotted name of a slot of `holder`, relative to root, in memory that `owner` owns. */
 char *slot_path(void *owner, const Module *root, const Module *holder, const char *name);
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the
  * tree. */
@@ -56,21 +68,22 @@ void name_tensors(Module *m);
 
 /* ---- init.c ---------------------------------------------------------------------------------- */
 
-/* The start of linear layers and convolutions, as in PyTorch: uniform in +-1/sqrt(fan_in). bias may
- * be NULL. */
+/* Fills the weights of a linear layer or a convolution as PyTorch does: uniform in
+ * +-1/sqrt(fan_in). bias may be NULL. */
 void fill_by_fan_in(double fan_in, Tensor *weight, Tensor *bias);
 
 /* ---- parameters.c ---------------------------------------------------------------------------- */
 
-/* The number of entries below m of tensors that are trained, or are not. A tied tensor counts at
- * its first slot below root. */
+/* Returns the number of items below m of all tensors that are trained, or of those that are not. A
+ * tied tensor counts where its first slot below root is. */
 int64_t count_below(Module *root, Module *m, bool trained);
 
-/* As nn_parameters, but only what files have, and not `without_frozen` parameters; with_ties: tied
- * parameters once for each of their names. */
+/* Returns the list that nn_parameters returns, without the buffers that are not in files. with_ties
+ * tells whether a tied parameter is in it once for each of its names, without_frozen whether
+ * parameters that are not trained are left out. */
 NnParameters *saved_parameters(Module *m, bool with_ties, bool without_frozen);
 
-/* The values of a tensor of any type, to write. */
+/* Returns the values of a tensor of any type, to write them. */
 void *tensor_mutable_values(Tensor *t);
 
 #endif

@@ -1,6 +1,7 @@
 /* absent.c: functions of parts that this build leaves out. A test that calls one of them is left out, too; run_tests.c counts
  * these tests. A suite that is about a part is not in such a build at all: suite_parts in meson.build. */
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -23,7 +24,6 @@ ABSENT(ag_explain)
 ABSENT(ag_gradcheck)
 ABSENT(ag_graph_dot)
 ABSENT(ag_graph_frame)
-ABSENT(ag_watch_backward)
 ABSENT(tensor_fprint)
 
 /* Off is what they always are. */
@@ -69,9 +69,17 @@ ABSENT(st_write)
 ABSENT(tensor_file_metadata)
 #endif
 
+#ifdef WITHOUT_LM
+ABSENT(lm_generate)
+#endif
+
 #ifdef WITHOUT_LORA
 ABSENT(nn_lora_add)
 ABSENT(nn_lora_merge)
+#endif
+
+#ifdef WITHOUT_MEMORY
+ABSENT(large_trim)
 #endif
 
 #ifdef WITHOUT_MODEL_FILES
@@ -83,20 +91,66 @@ ABSENT(transformer_to_settings)
 #endif
 
 #ifdef WITHOUT_MORE
+ABSENT(ag_abs)
+ABSENT(ag_add_to)
+ABSENT(ag_all)
+ABSENT(ag_any)
+ABSENT(ag_argmax)
+ABSENT(ag_batch_ids)
+ABSENT(ag_binary_cross_entropy)
+ABSENT(ag_clamp)
+ABSENT(ag_concat)
 ABSENT(ag_conv2d)
 ABSENT(ag_conv2d_with)
 ABSENT(ag_conv_transpose2d)
-ABSENT(ag_custom)
+ABSENT(ag_cos)
+ABSENT(ag_cumsum)
+ABSENT(ag_elu)
+ABSENT(ag_erf)
+ABSENT(ag_expand)
+ABSENT(ag_flip)
+ABSENT(ag_gather)
 ABSENT(ag_grad)
+ABSENT(ag_index_select)
 ABSENT(ag_interpolate2d)
+ABSENT(ag_kl_div)
+ABSENT(ag_leaky_relu)
+ABSENT(ag_log_sigmoid)
+ABSENT(ag_logsumexp)
+ABSENT(ag_masked_fill)
+ABSENT(ag_max)
+ABSENT(ag_max_dim)
 ABSENT(ag_max_pool2d)
+ABSENT(ag_maximum)
 ABSENT(ag_mean_pool2d)
+ABSENT(ag_min_dim)
+ABSENT(ag_minimum)
+ABSENT(ag_multinomial)
+ABSENT(ag_nll_loss)
+ABSENT(ag_one_hot)
 ABSENT(ag_pad)
+ABSENT(ag_pow)
+ABSENT(ag_pow_scalar)
 ABSENT(ag_rope)
 ABSENT(ag_rope_frequencies)
 ABSENT(ag_rope_table)
+ABSENT(ag_scatter_add)
+ABSENT(ag_sign)
+ABSENT(ag_sin)
+ABSENT(ag_softplus)
 ABSENT(ag_sort)
+ABSENT(ag_sum_squares)
 ABSENT(ag_topk)
+ABSENT(ag_var_dims)
+ABSENT(ag_watch_backward)
+ABSENT(ag_where)
+ABSENT(tensor_hash)
+
+extern int64_t most_logits;
+int64_t most_logits;
+#endif
+
+#ifdef WITHOUT_MORE_NN
 ABSENT(nn_batch_norm)
 ABSENT(nn_batch_norm_new_with)
 ABSENT(nn_conv2d)
@@ -104,8 +158,25 @@ ABSENT(nn_conv2d_new_how)
 ABSENT(nn_conv2d_new_with)
 ABSENT(nn_conv_transpose2d)
 ABSENT(nn_conv_transpose2d_new_with)
+ABSENT(nn_ema_update)
+ABSENT(nn_freeze_bf16)
 ABSENT(nn_group_norm)
 ABSENT(nn_group_norm_new_with)
+ABSENT(nn_pack_weights)
+ABSENT(nn_recurrent)
+ABSENT(nn_recurrent_new_with)
+ABSENT(nn_rmsprop_new_with)
+ABSENT(nn_summary)
+#endif
+
+#ifdef WITHOUT_OPTIONS
+ABSENT(nn_fields_from_settings)
+ABSENT(nn_fields_to_settings)
+ABSENT(nn_options_print)
+ABSENT(nn_options_read)
+ABSENT(nn_settings_get)
+ABSENT(nn_settings_new)
+ABSENT(nn_settings_set)
 #endif
 
 #ifdef WITHOUT_PARALLEL
@@ -115,7 +186,7 @@ ABSENT(nn_parallel_step)
 #endif
 
 #ifdef WITHOUT_TRAIN
-ABSENT(lm_generate)
+ABSENT(evaluation_begin)
 ABSENT(transformer_batch_new)
 ABSENT(transformer_greedy_decode)
 ABSENT(transformer_run_epoch)

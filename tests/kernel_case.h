@@ -2,7 +2,7 @@
  *
  * A test fills a Case with shapes and arrays and calls check_case with a function that calls one kernel. check_case runs it
  * with the reference's table of kernels, then with k_<name>, with every instruction set and 1, 2, 3 and 8 threads. The results
- * must be within the tolerance of the reference and have the same bits each time, and nothing outside the outputs may change.
+ * must have the bits of the reference each time, and nothing outside the outputs may change.
  * Arrays are not aligned for vectors: they begin 4 bytes after a multiple of 64. */
 #ifndef KAERU_KERNEL_CASE_H
 #define KAERU_KERNEL_CASE_H
@@ -32,7 +32,6 @@ typedef struct {
     float *in[5], *out[3];
     uint8_t *mask, *bytes;
     int32_t *ids, *places;
-    double tolerance;           /* relative to max(1, |expected|) */
     Array inputs[MAX_ARRAYS], outputs[MAX_ARRAYS];
     int n_inputs, n_outputs;
 } Case;

@@ -20,6 +20,12 @@ enum { HAS_FAST_KERNELS = 0 };
 #else
 enum { HAS_FAST_KERNELS = 1 };
 #endif
+/* Without the part memory, a buffer that is released returns to the system. */
+#ifdef WITHOUT_MEMORY
+enum { KEEPS_MEMORY = 0 };
+#else
+enum { KEEPS_MEMORY = 1 };
+#endif
 
 #define SUITE(name) Suite *name##_suite(void);
 SUITES

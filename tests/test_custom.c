@@ -465,6 +465,23 @@ START_TEST(a_pass_ends_with_its_scope)
 }
 END_TEST
 
+/* A rule may itself end the scope of its pass and go on, so what it reads and writes stays until the next scope ends. */
+START_TEST(what_a_rule_held_ends_with_the_next_scope)
+{
+    const AgCustom op = { "rule", cube_forward, leaving, AG_NEEDS_X(0), NULL, NULL };
+    Tensor *x = tensor_set_requires_grad(tensor_new_owned(SHAPE(2), AG_REAL), true);
+    const size_t before = ag_memory().in_use;
+    ag_fill(x, 1);
+    AgScope s = ag_begin(AG_RECORD);
+    if (setjmp(outside) == 0) ag_backward(ag_sum(call(&op, x)));
+    ag_end(s);
+    tensor_zero_grad(x);
+    ag_end(ag_begin(AG_NO_GRAD));
+    ck_assert_uint_eq(ag_memory().in_use, before);
+    tensor_free(x);
+}
+END_TEST
+
 /* No rule runs any more, but the pass was not left. */
 START_TEST(a_rule_that_is_left_must_leave_its_scope)
 {
@@ -506,6 +523,7 @@ Suite *custom_suite(void)
     tcase_add_test(rules, rules_cannot_remove_gradients);
     tcase_add_test(rules, a_write_in_a_rule_or_a_layer_is_reported);
     tcase_add_test(rules, a_pass_ends_with_its_scope);
+    tcase_add_test(rules, what_a_rule_held_ends_with_the_next_scope);
     tcase_add_test(rules, a_rule_that_is_left_must_leave_its_scope);
     suite_add_tcase(suite, rules);
     TCase *lifetimes = tcase_create("lifetimes");

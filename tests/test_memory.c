@@ -830,18 +830,20 @@ Suite *memory_suite(void)
 {
     Suite *suite = suite_create("memory");
     TCase *reuse = tcase_create("reuse");
-    tcase_add_test(reuse, ten_thousand_steps_allocate_nothing);
+    if (KEEPS_MEMORY) tcase_add_test(reuse, ten_thousand_steps_allocate_nothing);
     tcase_add_test(reuse, requests_are_counted);
-    tcase_add_test(reuse, generation_runs_in_constant_memory);
+    if (KEEPS_MEMORY) tcase_add_test(reuse, generation_runs_in_constant_memory);
     tcase_add_test(reuse, changing_shapes_share_buffers);
-    tcase_add_test(reuse, trimming_frees_everything);
-    tcase_add_test(reuse, a_failed_request_returns_what_waits);
-    tcase_add_test(reuse, large_buffers_of_other_sizes_get_released_memory);
-    tcase_add_test(reuse, large_buffers_get_the_smallest_part);
-    tcase_add_test(reuse, new_pages_are_paid_for_by_released_ones);
-    tcase_add_test(reuse, large_buffers_divide_little_space);
-    tcase_add_test(reuse, large_memory_is_shared_by_threads);
-    tcase_add_test(reuse, a_pool_in_little_memory);
+    if (KEEPS_MEMORY) {
+        tcase_add_test(reuse, trimming_frees_everything);
+        tcase_add_test(reuse, a_failed_request_returns_what_waits);
+        tcase_add_test(reuse, large_buffers_of_other_sizes_get_released_memory);
+        tcase_add_test(reuse, large_buffers_get_the_smallest_part);
+        tcase_add_test(reuse, new_pages_are_paid_for_by_released_ones);
+        tcase_add_test(reuse, large_buffers_divide_little_space);
+        tcase_add_test(reuse, large_memory_is_shared_by_threads);
+        tcase_add_test(reuse, a_pool_in_little_memory);
+    }
     tcase_add_test(reuse, a_forked_child_has_a_pool);
     tcase_add_test(reuse, a_large_parameter_returns_its_memory);
     tcase_add_test(reuse, a_chunk_is_not_used_for_more_than_its_size);

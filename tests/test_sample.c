@@ -303,8 +303,8 @@ START_TEST(generation_allocates_no_more_memory)
     w.n = 0;
     expect_done(lm_generate(m, prompt, 1, 60, &(LmSampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
-    ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
-                  (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */
+    int64_t calls = (int64_t)(ag_memory().system_calls - before.system_calls);
+    ck_assert_msg(!KEEPS_MEMORY || calls <= 8, "%d more calls", (int)calls);    /* at most the new cache */
     ag_precision(AG_BF16);                                                       /* packed weights are freed at the end */
     w.n = 0;
     expect_done(lm_generate(m, prompt, 1, 30, &(LmSampling){ .temperature = 1 }, take, &w));

@@ -23,7 +23,7 @@ RULES = {
     "comments": "a function's comment begins with its verb (Returns ...), or with shapes",
 }
 # The rules that hold for all files.
-STRICT = ["macros"]
+STRICT = ["columns", "braces", "statements", "commas", "ternaries", "macros", "comments"]
 # Macros that may define functions, each with its reason.
 MACROS = {
     "KERNEL": "the functions k_<name>, each a call of an entry of the table: kernels.h declares them",

@@ -420,7 +420,7 @@ planted() {
     plant 'a string one byte short' nn/files/json.c 's/ag_alloc_in(owner, size, 1)/ag_alloc_in(owner, size - 1, 1)/' \
         planted_fuzz json
     plant 'an escape of JSON misread' nn/files/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
-    plant 'a range unchecked in options' nn/options.c 's/value <= f->high/true/' planted_fuzz options
+    plant 'a range unchecked in options' nn/fields.c 's/value <= f->high/true/' planted_fuzz options
     plant 'a file written in place' nn/files/file.c \
         's/"%s.%08" PRIx32 "%s", w->target, .*ending/"%s", w->target/; s/ | O_EXCL/ | O_TRUNC/' planted_test checkpoint kills
     plant 'a file left open' nn/files/file.c 's/if (w->folder_fd >= 0) close(w->folder_fd);//' planted_test runs failures

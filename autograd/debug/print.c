@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "kaeru/print.h"
 #include "kernels.h"
 #include "op.h"
 #include "print.h"

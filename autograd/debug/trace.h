@@ -6,6 +6,8 @@
 #ifndef KAERU_TRACE_H
 #define KAERU_TRACE_H
 
+#include <stdio.h>
+
 #include "tensor_struct.h"
 
 /* The tensors that y was computed from, and y as the last one. Operations are in the order in which they ran; a leaf comes

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KEPT_STEPS = 4, PASSES_WITHOUT_STEP = 200, STEPS_IN_SCOPE = 20 };
@@ -31,6 +32,33 @@ typedef struct {
     int steps_in_scope;         /* and how many steps before were in it, each with more tensors */
 } Seen;
 static _Thread_local Seen seen;
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Returns whether no warning had this format before. False after MAX_KINDS formats. */
+static bool is_new_warning(const char *format)
+{
+    enum { MAX_KINDS = 32 };
+    static _Atomic(const char *) told[MAX_KINDS];
+    for (int i = 0; i < MAX_KINDS; i++) {
+        const char *former = NULL;
+        if (atomic_compare_exchange_strong(&told[i], &former, format)) return true;
+        if (former == format) return false;
+    }
+    return false;
+}
+
+/* Writes a warning to stderr, once for each format. */
+AG_PRINTF(3, 0) static void write_warning(Place at, const char *what, const char *format, va_list list)
+{
+    if (!what) what = "ag_warning";
+    if (!format) format = "the format is NULL";
+    if (!is_new_warning(format)) return;
+    char text[512];
+    write_message(text, sizeof text, format, list);
+    fprintf(stderr, "kaeru: warning: %s: %s (at %s)\n", what, text, place_text(at, (Place){ 0 }));
+}
+WarningWriter *const warning_writer = write_warning;
 
 /* A warning of the program's call that made y. */
 AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)

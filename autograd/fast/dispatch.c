@@ -152,7 +152,7 @@ __attribute__((constructor)) static void choose_isa(void)
     int i = 0;
     while (is_slow(all_tables[i]) || !processor_has(all_tables[i]))
         i++;
-    k_use_table(all_tables[i]);
+    k_table_in_use = all_tables[i];
     if (wanted && *wanted)
         fprintf(stderr, "kaeru: KAERU_ISA=%s: not an instruction set that this processor has; using %s\n", wanted, k_isa());
 }

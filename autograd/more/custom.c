@@ -12,6 +12,7 @@
 #include "tensor_struct.h"
 #include "thread.h"
 
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert((int)NEEDS_INPUTS == (int)AG_CUSTOM_INPUTS && (int)NEEDS_X0 == AG_NEEDS_X(0) && (int)NEEDS_Y == AG_NEEDS_Y,

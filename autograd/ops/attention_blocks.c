@@ -1,48 +1,49 @@
-/* attention_blocks.c: softmax(scale Q K^T) V for every head of every sentence, and its backward.
+/* attention_blocks.c: softmax(scale Q K^T) V for every head of every sentence, and its gradients.
  * The weights (T x S) are computed for a few rows at a time, and never stored in full.
  *
- * The queries of a head are taken in blocks of rows. A block's scores are one matrix product, its
- * weights a softmax of whole rows (keys beyond what a causal block can see are left out of the
- * products altogether), its result another product. Backward makes a block's weights anew, which
- * costs one product of five and saves keeping them:
+ * The queries of a head are taken in blocks of rows. Forward, a block needs three steps: its scores
+ * are a matrix product, its weights a softmax of whole rows, and its result is another product.
+ * Keys that no row of a causal block can see are left out of the products. Backward computes the
+ * weights of a block again, which costs one product of five and saves the memory for them:
  *     dV += W^T dY,  dW = dY V^T,  dScores = W (dW - rowsum(dW W)),  dQ = dScores K scale,
  *     dK += dScores^T Q scale.
- * dK and dV gather from all blocks of all heads that share them, in order, so these stay with one
- * thread on the way back; forward, every block is work of its own. The arithmetic is k_gemm and
- * k_softmax on one block. */
+ * Forward, any thread may take any block. Backward, the heads that share K and V belong to one
+ * thread, because their blocks are added to dK and dV in a fixed order. */
 #include <math.h>
 #include <string.h>
 
 #include "attention_blocks.h"
 
-/* Rows of a block. Each block packs K and V anew, so fewer rows are slower: 32 rows 1.1 times with
- * 1024 keys, 8 rows twice with 4096 keys (AVX2, Zen 3). */
+/* The rows of a block. k_gemm reorders K and V for each block, so smaller blocks are slower: 32
+ * rows take 1.1 times as long with 1024 keys, 8 rows twice as long with 4096 keys (AVX2, Zen 3). */
 #define BLOCK_ROWS 64
 
 static int64_t block_rows(const KAttention *a) { return a->t < BLOCK_ROWS ? a->t : BLOCK_ROWS; }
+
 static int64_t blocks_of(const KAttention *a)
 {
     return a->t > 0 ? (a->t + block_rows(a) - 1) / block_rows(a) : 0;
 }
 
-/* Rows of weights are filled up to whole blocks of random numbers, so that dropout of a block is
- * one call. */
+/* Returns the length of a row of weights: the keys, filled up to whole blocks of four random
+ * numbers, so that one call does the dropout of all rows. */
 static int64_t padded(int64_t keys) { return (keys + 3) / 4 * 4; }
 
-/* One worker's memory: weights, their gradient, and the block's scaled queries. */
+/* Returns the size of one worker's memory: weights, their gradient, and the block's scaled
+ * queries. */
 static int64_t worker_items(const KAttention *a)
 {
     return block_rows(a) * (2 * padded(a->s) + a->k);
 }
 
+/* Returns how many threads share the tasks. */
 static int64_t workers(const KAttention *a, int64_t tasks)
 {
+    /* less work than this takes less time than to wake a thread */
+    enum { SMALL = 65536 };
+    if (tasks <= 1 || a->b * a->h * a->t * a->s * a->k < SMALL) return 1;
     int64_t n = k_threads();
-    /* waking a thread would cost more than it does */
-    if (a->b * a->h * a->t * a->s * a->k < 65536) {
-        n = 1;
-    }
-    return n < tasks ? n : tasks > 0 ? tasks : 1;
+    return n < tasks ? n : tasks;
 }
 
 int64_t k_attention_work(const KAttention *a)
@@ -50,21 +51,23 @@ int64_t k_attention_work(const KAttention *a)
     return worker_items(a) * workers(a, a->b * a->h * a->t);
 }
 
-/* A call; all workers read it. */
+/* A call of k_attention or k_attention_backward. All workers read it. */
 typedef struct {
     const KAttention *a;
     real *y, *dq, *dk, *dv, *work;
     const real *q, *k, *v, *dy;
     bool add_q, add_k, add_v;
-    int64_t workers, blocks;
+    int64_t workers, blocks;            /* blocks: of each head */
 } Job;
 
-/* The part of the work that one block is: rows t0..t0+rows of a head, and the `seen` keys, of
- * number `from` on, that some of them can see. Its rows of weights have `width` items; those beyond
- * the keys are 0. kv: where K and V have the first key. */
 typedef struct {
-    int64_t b, h, t0, rows, from, seen, width, kv;
-    const real *q, *k, *v;
+    int64_t b, h;                       /* the sentence and the head */
+    int64_t t0, rows;                   /* the block's first query, and how many it has */
+    int64_t from, seen;                 /* the keys that some of its queries can see: the first one,
+                                           and how many there are */
+    int64_t width;                      /* the length of a row of weights: `seen`, then zeros */
+    int64_t kv;                         /* where the first key is in K, and its value in V */
+    const real *q, *k, *v;              /* at the first query and key */
     const uint32_t *k_pairs, *v_pairs;
 } Block;
 
@@ -73,15 +76,16 @@ static Block block_of_head(const Job *job, int64_t head, int64_t number)
     const KAttention *a = job->a;
     Block block = { .b = head / a->h, .h = head % a->h, .t0 = number * block_rows(a) };
     block.rows = a->t - block.t0 < block_rows(a) ? a->t - block.t0 : block_rows(a);
-    /* causal: the last row sees keys 0..last-1 */
-    int64_t last = block.t0 + block.rows + a->s - a->t;
-    block.seen = !a->causal || last > a->s ? a->s : last < 0 ? 0 : last;
-    /* the first row's window; at a block of random numbers */
-    int64_t from = block.t0 + 1 + a->s - a->t - a->window;
-    if (a->window > 0 && from > 0) {
-        block.from = from / 4 * 4;
+    int64_t end = a->s;
+    if (a->causal) {                    /* the last row sees the most keys */
+        end = block.t0 + block.rows + a->s - a->t;
+        end = end > 0 ? end : 0;
     }
-    block.seen -= block.from;
+    int64_t from = block.t0 + 1 + a->s - a->t - a->window;
+    if (a->window > 0 && from > 0) {    /* the first row's window begins first */
+        block.from = from / 4 * 4;      /* where a block of random numbers begins */
+    }
+    block.seen = end - block.from;
     block.width = padded(block.seen);
     block.q = job->q + block.b * a->q.b + block.h * a->q.h + block.t0 * a->q.t;
     block.kv = block.b * a->kv.b + block.h / a->group * a->kv.h + block.from * a->kv.t;
@@ -95,35 +99,47 @@ static Block block_of_head(const Job *job, int64_t head, int64_t number)
     return block;
 }
 
-/* Adds the bias. What may not be seen, and what fills up the rows, becomes minus infinity, whose
- * softmax is exactly 0. */
+/* Hides the scores of a row whose mask is 0. */
+static void hide_masked(real *row, const uint8_t *seen, int64_t step, int64_t n)
+{
+    int64_t j = 0;
+    if (step == 1 && n > 0) {           /* padding is mostly at the end, and memchr is fast */
+        const uint8_t *first = memchr(seen, 0, (size_t)n);
+        j = first ? first - seen : n;
+    }
+    for (; j < n; j++) {
+        if (!seen[j * step]) {
+            row[j] = (real)-INFINITY;
+        }
+    }
+}
+
+/* Adds the bias, and hides what a query may not see and what fills up the rows: these scores become
+ * minus infinity, whose softmax is exactly 0. */
 static void hide(const KAttention *a, const Block *block, real *scores)
 {
     for (int64_t i = 0; i < block->rows; i++) {
         real *row = scores + i * block->width;
-        int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t - block->from, end = block->seen;
-        int64_t first_mask = block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t +
-                             block->from * a->mask_s;
+        int64_t t = block->t0 + i, end = block->seen;
+        int64_t limit = t + 1 + a->s - a->t - block->from;      /* of a causal row */
+        int64_t first = block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t +
+                        block->from * a->mask_s;
         if (a->causal && limit < end) {
             end = limit > 0 ? limit : 0;
         }
-        const real *bias = a->bias ? a->bias + first_mask : NULL;
-        for (int64_t j = 0; bias && j < end; j++, bias += a->mask_s) {
-            row[j] = *bias == (real)-INFINITY ? *bias : row[j] + *bias;
+        if (a->bias) {
+            const real *bias = a->bias + first;
+            for (int64_t j = 0; j < end; j++, bias += a->mask_s) {
+                row[j] = *bias == (real)-INFINITY ? *bias : row[j] + *bias;
+            }
         }
-        for (int64_t j = 0; a->window > 0 && j < limit - a->window; j++) {
-            row[j] = (real)-INFINITY;
+        if (a->window > 0) {
+            for (int64_t j = 0; j < limit - a->window; j++) {
+                row[j] = (real)-INFINITY;
+            }
         }
         if (a->mask) {
-            const uint8_t *seen = a->mask + first_mask;
-            const uint8_t *first = end > 0 && a->mask_s == 1 ? memchr(seen, 0, (size_t)end) : NULL;
-            /* padding is mostly at the end */
-            int64_t j = first ? first - seen : a->mask_s == 1 ? end : 0;
-            for (; j < end; j++) {
-                if (!seen[j * a->mask_s]) {
-                    row[j] = (real)-INFINITY;
-                }
-            }
+            hide_masked(row, a->mask + first, a->mask_s, end);
         }
         for (int64_t j = end; j < block->width; j++) {
             row[j] = (real)-INFINITY;
@@ -131,7 +147,7 @@ static void hide(const KAttention *a, const Block *block, real *scores)
     }
 }
 
-/* w = softmax of the block's scores; scaled = scale Q. */
+/* Computes w, the softmax of the block's scores, and scaled = scale Q. */
 static void block_weights(const KAttention *a, const Block *block, real *w, real *scaled)
 {
     const real scale = (real)a->scale;
@@ -148,23 +164,30 @@ static void block_weights(const KAttention *a, const Block *block, real *w, real
     k_softmax(block->rows, block->width, w, w);
 }
 
-/* y = (in place) dropout of the block's rows. Each row t of head h has random numbers of its own,
- * behind those of row t - 1. */
+/* Returns the number of the block's first row among the rows of all heads. */
+static int64_t first_row(const KAttention *a, const Block *block)
+{
+    return (block->b * a->h + block->h) * a->t + block->t0;
+}
+
+/* Drops items of the block's rows, in place. Each row has random numbers of its own, which follow
+ * those of the row before. If the block has all keys, one call is enough. */
 static void drop(const KAttention *a, const Block *block, real *y)
 {
     if (a->dropout == 0) return;
-    uint64_t per_row = (uint64_t)padded(a->s) / 4;
-    uint64_t row = (uint64_t)((block->b * a->h + block->h) * a->t + block->t0),
-             from = (uint64_t)block->from / 4;
-    bool together = block->width == padded(a->s);
-    int64_t calls = together ? 1 : block->rows,
-            n = together ? block->rows * block->width : block->width;
+    int64_t per_row = padded(a->s) / 4, calls = block->rows, n = block->width;
+    if (block->width == padded(a->s)) {
+        calls = 1;
+        n = block->rows * block->width;
+    }
     for (int64_t i = 0; i < calls; i++) {
-        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed,
-                  a->counter + (row + (uint64_t)i) * per_row + from, false);
+        int64_t blocks = (first_row(a, block) + i) * per_row + block->from / 4;
+        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (uint64_t)blocks,
+                  false);
     }
 }
 
+/* Asks the processor for rows of `bytes` bytes, `step` bytes apart, before they are needed. */
 static void fetch_rows(const void *x, int64_t rows, int64_t step, int64_t bytes)
 {
     enum { LINE = 64 };
@@ -175,24 +198,25 @@ static void fetch_rows(const void *x, int64_t rows, int64_t step, int64_t bytes)
     }
 }
 
-/* A head's rows lie apart, so that the processor does not foresee them: asks for those of the next
- * head if a head is one block. */
+/* Asks for the rows of the next head, if a head is one block. They lie apart, so the processor does
+ * not load them early by itself. */
 static void fetch_ahead(const Job *job, int64_t head)
 {
     if (job->blocks != 1) return;
     const KAttention *a = job->a;
     Block next = block_of_head(job, head, 0);
+    /* the bytes of a number of K or V */
     const int64_t number = a->k_pairs ? sizeof(uint32_t) / 2 : sizeof(real);
     fetch_rows(next.q, next.rows, a->q.t * (int64_t)sizeof(real), a->k * (int64_t)sizeof(real));
-    fetch_rows(a->k_pairs ? (const void *)next.k_pairs : next.k, next.seen, a->kv.t * number,
-               a->k * number);
-    fetch_rows(a->k_pairs ? (const void *)next.v_pairs : next.v, next.seen, a->kv.t * number,
-               a->k * number);
+    const void *keys = a->k_pairs ? (const void *)next.k_pairs : next.k;
+    const void *values = a->k_pairs ? (const void *)next.v_pairs : next.v;
+    fetch_rows(keys, next.seen, a->kv.t * number, a->k * number);
+    fetch_rows(values, next.seen, a->kv.t * number, a->k * number);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Does a task, and prepares for the next one (that may be the same). */
+/* Computes the block of number `task`, and fetches the rows of the next task, if it is another. */
 static void forward_block(const Job *job, int64_t task, int64_t next, real *work)
 {
     const KAttention *a = job->a;
@@ -207,27 +231,33 @@ static void forward_block(const Job *job, int64_t task, int64_t next, real *work
     k_gemm(&sum, y, w, block.v);
 }
 
-/* Many heads: a worker takes neighbors, whose rows are near each other and mostly its own already.
- * Few: the workers take blocks in turn, in every second round from the last worker to the first,
- * because later causal blocks are longer. */
-static void forward_worker(void *arg, int64_t begin, int64_t end)
+/* Computes the tasks of worker w. If there are many heads, these are neighbors, whose rows are near
+ * each other and mostly in its cache already. If there are few, the workers take blocks in turn, in
+ * every second round from the last worker to the first, because later causal blocks are longer. */
+static void forward_tasks(const Job *job, int64_t w)
 {
-    const Job *job = arg;
-    const int64_t heads = job->a->b * job->a->h, tasks = heads * job->blocks,
-                  workers = job->workers;
-    const bool neighbors = job->blocks == 1 || heads >= 4 * workers;
-    for (int64_t w = begin; w < end; w++) {
-        real *work = job->work + w * worker_items(job->a);
+    const int64_t heads = job->a->b * job->a->h, tasks = heads * job->blocks;
+    const int64_t workers = job->workers;
+    real *work = job->work + w * worker_items(job->a);
+    if (job->blocks == 1 || heads >= 4 * workers) {
         const int64_t last = (w + 1) * tasks / workers;
-        for (int64_t task = w * tasks / workers; neighbors && task < last; task++) {
+        for (int64_t task = w * tasks / workers; task < last; task++) {
             forward_block(job, task, task + 1 < last ? task + 1 : task, work);
         }
-        for (int64_t round = 0; !neighbors && round * workers < tasks; round++) {
-            const int64_t task = round * workers + (round % 2 == 0 ? w : workers - 1 - w);
-            if (task < tasks) {
-                forward_block(job, task, task, work);
-            }
+        return;
+    }
+    for (int64_t round = 0; round * workers < tasks; round++) {
+        const int64_t task = round * workers + (round % 2 == 0 ? w : workers - 1 - w);
+        if (task < tasks) {
+            forward_block(job, task, task, work);
         }
+    }
+}
+
+static void forward_worker(void *arg, int64_t begin, int64_t end)
+{
+    for (int64_t w = begin; w < end; w++) {
+        forward_tasks(arg, w);
     }
 }
 
@@ -241,17 +271,19 @@ void k_attention(const KAttention *a, real *y, const real *q, const real *k, con
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* A worker's memory, the weights that dropout left among it. */
+/* Returns the size of one worker's memory, with the weights that dropout has left. */
 static int64_t backward_items(const KAttention *a)
 {
     return worker_items(a) + block_rows(a) * padded(a->s);
 }
 
+/* Adds a block's gradients. If it is the first block of K and V, it writes dK and dV. */
 static void backward_block(const Job *job, const Block *block, bool first, real *work)
 {
     const KAttention *a = job->a;
     int64_t items = block_rows(a) * padded(a->s), seen = block->seen, width = block->width;
     real *w = work, *dw = work + items, *scaled = work + 2 * items;
+    real *dropped = scaled + block_rows(a) * a->k;
     const real *dy = job->dy + block->b * a->y.b + block->h * a->y.h + block->t0 * a->y.t;
     block_weights(a, block, w, scaled);
 
@@ -270,21 +302,21 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
         }
     }
     drop(a, block, dw);
-    real *kept = w;                                 /* the values saw the weights that were left */
+    const real *kept = w;               /* V was multiplied by the weights that dropout left */
     if (a->dropout > 0 && job->dv) {
-        kept = work + 2 * items + block_rows(a) * a->k;
-        memcpy(kept, w, (size_t)(block->rows * width) * sizeof *w);
-        drop(a, block, kept);
+        memcpy(dropped, w, (size_t)(block->rows * width) * sizeof *w);
+        drop(a, block, dropped);
+        kept = dropped;
     }
     if (job->dv) {
         k_gemm(&to_values, job->dv + block->kv, kept, dy);
     }
     k_softmax_backward(block->rows, width, dw, dw, w, false);
-    real *dbias = a->dbias ? a->dbias + ((block->b * a->h + block->h) * a->t + block->t0) * a->s +
-                                 block->from
-                           : NULL;
-    for (int64_t i = 0; dbias && i < block->rows; i++) {
-        memcpy(dbias + i * a->s, dw + i * width, (size_t)seen * sizeof *dw);
+    if (a->dbias) {
+        real *dbias = a->dbias + first_row(a, block) * a->s + block->from;
+        for (int64_t i = 0; i < block->rows; i++) {
+            memcpy(dbias + i * a->s, dw + i * width, (size_t)seen * sizeof *dw);
+        }
     }
     if (job->dk) {
         k_gemm(&to_keys, job->dk + block->kv, dw, scaled);
@@ -296,8 +328,8 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);
 }
 
-/* Zero gradients for keys that the causal blocks so far leave out, so that all of them can be added
- * to. `head`: of keys. */
+/* Clears the gradients of a head of keys and values before its first block, which does not reach
+ * all of them if it is causal. Then every block adds. */
 static void clear_head(const Job *job, int64_t head)
 {
     const KAttention *a = job->a;
@@ -319,6 +351,7 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
     int64_t groups = a->b * a->h / a->group;
     bool partial = a->causal || job->blocks == 0;   /* the first block does not reach every key */
     for (int64_t w = begin; w < end; w++) {
+        real *work = job->work + w * backward_items(a);
         int64_t last = (w + 1) * groups / job->workers * a->group;
         for (int64_t head = w * groups / job->workers * a->group; head < last; head++) {
             bool first = head % a->group == 0;
@@ -328,8 +361,7 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
             }
             for (int64_t i = 0; i < job->blocks; i++) {
                 Block block = block_of_head(job, head, i);
-                backward_block(job, &block, i == 0 && first && !partial,
-                               job->work + w * backward_items(a));
+                backward_block(job, &block, i == 0 && first && !partial, work);
             }
         }
     }

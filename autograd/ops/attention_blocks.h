@@ -1,40 +1,41 @@
-/* attention_blocks.h: attention, composed of kernels. */
+/* attention_blocks.h: attention of several heads on arrays, composed of kernels. ops_attention.c
+ * makes an operation of it. */
 #ifndef KAERU_ATTENTION_BLOCKS_H
 #define KAERU_ATTENTION_BLOCKS_H
 
 #include "kernels.h"
 
-/* For each of b sentences and h heads: y = dropout(softmax(scale Q K^T)) V with Q (t, k), K and V
- * (s, k), y (t, k). The rows of a head need not be dense: each array has strides between sentences,
- * heads and rows (K and V share theirs). A key that is masked has weight 0, and a row whose keys
- * are all masked gives zeros: by mask (true = seen, NULL: all, with strides for sentence, head,
- * query and key), and with `causal` query i sees keys 0..i + s - t, or with `window` the last
- * `window` of them. With k_pairs and v_pairs, K and V are in bfloat16 instead of k and v (b_pairs
- * of KGemm): forward, with bf16 and an even k. `group` heads next to each other share a head of K
- * and V: there are h / group of those. */
+/* The distances, in items, between the sentences, the heads and the rows of an array. */
 typedef struct { int64_t b, h, t; } KSteps;
+
+/* For each of b sentences and h heads: y = dropout(softmax(scale Q K^T)) V with Q (t, k), K and V
+ * (s, k), y (t, k). A key that is masked has weight 0. A row whose keys are all masked gives
+ * zeros. */
 typedef struct {
-    int64_t b, h, t, s, k, group, window;         /* window: 0: none; only with causal */
-    KSteps q, kv, y;
+    int64_t b, h, t, s, k;
+    int64_t group;              /* so many heads in a row share a head of K and V */
+    bool causal;                /* query i sees keys 0..i + s - t */
+    int64_t window;             /* only the last `window` of these; 0: all; only with causal */
+    KSteps q, kv, y;            /* of Q, of both K and V, and of y */
     double scale;
-    bool causal, bf16;                          /* bf16: of all products (kernels.h) */
-    const uint8_t *mask;
-    const real *bias;                           /* added to the scores, with the mask's strides;
+    bool bf16;                  /* all products are in bfloat16 (kernels.h) */
+    const uint8_t *mask;        /* true: seen; NULL: no mask */
+    const real *bias;           /* added to the scores; NULL: none */
+    real *dbias;                /* backward: its gradient (b, h, t, s), which is zero before */
+    int64_t mask_b, mask_h, mask_t, mask_s;     /* the strides of the mask or the bias */
+    double dropout;
+    uint64_t seed, counter;     /* of the random numbers: b h t ((s + 3) / 4) blocks of four */
+    const uint32_t *k_pairs, *v_pairs;          /* K and V in bfloat16 (b_pairs of KGemm) in place
+                                                   of k and v: forward, with bf16 and an even k;
                                                    NULL: none */
-    real *dbias;                                /* backward: gets its gradient (b, h, t, s), zeros
-                                                   at first */
-    int64_t mask_b, mask_h, mask_t, mask_s;
-    double dropout;                             /* its random numbers: (seed, counter) and b h t
-                                                   ((s+3)/4) blocks of them */
-    uint64_t seed, counter;
-    const uint32_t *k_pairs, *v_pairs;          /* NULL: none */
 } KAttention;
-/* work: scratch memory for as many reals as the function before it returns. */
+
+/* Returns for how many reals k_attention needs scratch memory, its argument `work`. */
 int64_t k_attention_work(const KAttention *a);
 void k_attention(const KAttention *a, real *y, const real *q, const real *k, const real *v,
                  real *work);
-/* dq, dk and dv have the strides of q, k and v; each may be NULL. */
 int64_t k_attention_backward_work(const KAttention *a);
+/* Computes dq, dk and dv, which have the strides of q, k and v. Each may be NULL. */
 void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, bool add_k, real *dv,
                           bool add_v, const real *dy, const real *q, const real *k, const real *v,
                           real *work);

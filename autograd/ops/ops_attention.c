@@ -1,7 +1,8 @@
 /* ops_attention.c: scaled dot-product attention with several heads as one operation (Vaswani et al.
- * 2017, 3.2). The heads are parts of the last dimension, so nothing is transposed. The weights of
- * only a few rows exist at a time (attention_blocks.c), so they cannot be read; nn/attention.c
- * composes the same of single operations. */
+ * 2017, 3.2). The heads are parts of the last dimension, so nothing is transposed. This file checks
+ * the arguments and describes them in a KAttention; attention_blocks.c computes. Only the weights
+ * of a few rows exist at a time, so a program cannot read them; nn/attention.c composes the same
+ * attention of single operations, for programs that do. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q ------- */
 
-/* The width of `heads` heads divides; returns that of one. */
+/* Returns the width of one of the heads into which `width` must divide. */
 static int64_t check_heads(const char *what, const Tensor *x, int64_t width, int64_t heads)
 {
     if (heads < 1 || width % heads != 0 || width == 0) {
@@ -52,6 +53,16 @@ static int64_t check_options(const char *what, const AgAttention *options)
     return kv_heads;
 }
 
+/* Returns an attention with heads of width `part`. The strides and the mask are not set. */
+static KAttention attention_of(int64_t b, int64_t t, int64_t s, int64_t part, int64_t kv_heads,
+                               const AgAttention *options)
+{
+    return (KAttention){ .b = b, .h = options->heads, .t = t, .s = s, .k = part,
+                         .group = options->heads / kv_heads, .window = options->window,
+                         .scale = 1 / sqrt((double)part), .causal = options->causal,
+                         .dropout = options->dropout };
+}
+
 static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
@@ -72,8 +83,8 @@ static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 }
 
 /* ---- hidden positions: keys that no query sees, and queries that see no key ---------------------
- * Their weights are 0, but 0 times NaN or infinity is NaN. Where there is any, they are replaced by
- * 0 in a copy. */
+ * Their weights are 0, but 0 times NaN or infinity is NaN. If NaN or infinity occurs, the hidden
+ * positions are 0 in a copy of the input. */
 
 static bool hides(const KAttention *a)
 {
@@ -82,9 +93,10 @@ static bool hides(const KAttention *a)
 
 static bool sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
 {
-    int64_t last = t + a->s - a->t,
-            at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
-    if (a->causal && (s > last || (a->window > 0 && s <= last - a->window))) return false;
+    int64_t last = t + a->s - a->t;
+    int64_t at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
+    if (a->causal && s > last) return false;
+    if (a->window > 0 && s <= last - a->window) return false;
     if (a->bias) return a->bias[at] != (real)-INFINITY;
     return !a->mask || a->mask[at];
 }
@@ -107,8 +119,8 @@ static bool query_sees_any(const KAttention *a, int64_t b, int64_t h, int64_t t)
     return false;
 }
 
-/* A copy of x, the keys, values or `queries`, with the same strides and 0 at hidden positions.
- * size: bytes of a number. */
+/* Returns a copy of x, which are the queries, or the keys or values, with the same strides and 0 at
+ * hidden positions. A number has `size` bytes. */
 static void *without_hidden(const Tensor *y, const KAttention *a, const void *x, bool queries,
                             size_t size)
 {
@@ -117,11 +129,11 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     if (a->b * heads * rows * a->k == 0) return NULL;
     int64_t items = (a->b - 1) * step.b + (heads - 1) * step.h + (rows - 1) * step.t + a->k;
     char *copy = op_scratch(function_of(y), items, size);
+    const size_t bytes = (size_t)a->k * size;
     for (int64_t b = 0; b < a->b; b++) {
         for (int64_t h = 0; h < heads; h++) {
             for (int64_t i = 0; i < rows; i++) {
-                size_t at = (size_t)(b * step.b + h * step.h + i * step.t) * size,
-                       bytes = (size_t)a->k * size;
+                size_t at = (size_t)(b * step.b + h * step.h + i * step.t) * size;
                 bool seen = queries ? query_sees_any(a, b, h, i) : key_is_seen(a, b, h, i);
                 if (seen) {
                     memcpy(copy + at, (const char *)x + at, bytes);
@@ -134,10 +146,11 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     return copy;
 }
 
+/* Computes the values of y, and returns op_done(y). */
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
 {
-    AgRandom random = random_blocks(
-        a->dropout > 0 ? (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4) : 0);
+    uint64_t per_row = a->dropout > 0 ? ((uint64_t)a->s + 3) / 4 : 0;
+    AgRandom random = random_blocks((uint64_t)(a->b * a->h * a->t) * per_row);
     a->seed = random.seed;
     a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
@@ -161,7 +174,7 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     return op_done(y);
 }
 
-/* Whether the first n inputs of y are finite. */
+/* Returns whether the first n inputs of y are finite. */
 static bool finite_inputs(const Tensor *y, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -170,7 +183,8 @@ static bool finite_inputs(const Tensor *y, int n)
     return true;
 }
 
-/* bias: a mask of reals whose gradient is wanted; NULL: none. */
+/* Adds the gradients of the queries, keys and values, and of `bias`, a mask of reals, if it is not
+ * NULL. */
 static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk,
                          const real *xv, Tensor *bias)
 {
@@ -178,10 +192,12 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     AgShape scores = SHAPE(a.b, a.h, a.t, a.s);
     int64_t n = ag_shape_numel(scores);
     if (bias) {
-        k_fill(n, a.dbias = op_scratch(y->op->function, n, sizeof(real)), 0);
+        a.dbias = op_scratch(y->op->function, n, sizeof(real));
+        k_fill(n, a.dbias, 0);
     }
     real *work = op_scratch(y->op->function, k_attention_backward_work(&a), sizeof *work);
-    if (hides(&a) && !finite_inputs(y, y->op == &op_table[OP_attention] ? 3 : 1)) {
+    int inputs = y->op == &op_table[OP_attention] ? 3 : 1;
+    if (hides(&a) && !finite_inputs(y, inputs)) {
         xq = without_hidden(y, &a, xq, true, sizeof(real));
         xk = without_hidden(y, &a, xk, false, sizeof(real));
         xv = without_hidden(y, &a, xv, false, sizeof(real));
@@ -195,51 +211,55 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     }
 }
 
-/* The mask of y, its input number i, if it has a gradient. */
+/* Returns the mask of y, which is input i, if it requires a gradient, else NULL. */
 static Tensor *trained_mask(const Tensor *y, int i)
 {
-    return i < y->n_in && y->in[i] && y->in[i]->requires_grad ? y->in[i] : NULL;
+    Tensor *mask = i < y->n_in ? y->in[i] : NULL;
+    return mask && mask->requires_grad ? mask : NULL;
 }
 
-/* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in
- * bfloat16. */
+/* Returns the attention to the first s positions of k and v. These are reals or, without gradients,
+ * pairs in bfloat16 (ag_to_bf16). */
 static Tensor *attend(const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
                       const AgAttention *options)
 {
-    bool grouped = options->kv_heads != 0 && options->kv_heads != options->heads,
-         pairs = k->dtype == AG_INT;
+    bool grouped = options->kv_heads != 0 && options->kv_heads != options->heads;
+    bool pairs = k->dtype == AG_INT;
     AgShape keys = k->shape, of_v = v->shape;
     if (pairs) {
         keys.dim[2] *= 2;
         of_v.dim[2] *= 2;
     }
-    if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
-        q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2])) {
+    bool fit = q->shape.ndim == 3 && keys.ndim == 3 && ag_shape_equal(keys, of_v) &&
+               q->shape.dim[0] == keys.dim[0] && (grouped || q->shape.dim[2] == keys.dim[2]);
+    if (!fit) {
         ag_usage_error(what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and "
                        "(B,S,D)", shape_text(q->shape), shape_text(keys), shape_text(of_v));
     }
     int64_t t = q->shape.dim[1], width = q->shape.dim[2], kv_width = keys.dim[2];
-    int64_t part = check_heads(what, q, width, options->heads),
-            kv_heads = check_options(what, options);
+    int64_t part = check_heads(what, q, width, options->heads);
+    int64_t kv_heads = check_options(what, options);
     if (kv_width != kv_heads * part) {
         ag_usage_error(what, "k %s for %lld heads of width %lld, the width of q's heads: expected "
                        "(B,S,%lld)", shape_text(keys), (long long)kv_heads, (long long)part,
                        (long long)(kv_heads * part));
     }
     if (pairs && (part % 2 != 0 || ag_precision_now() != AG_BF16)) {
-        return attend(what, q, ag_from_bf16(ag_slice(k, 1, 0, s)),
-                      ag_from_bf16(ag_slice(v, 1, 0, s)), s, mask, options);
+        Tensor *real_k = ag_from_bf16(ag_slice(k, 1, 0, s));
+        Tensor *real_v = ag_from_bf16(ag_slice(v, 1, 0, s));
+        return attend(what, q, real_k, real_v, s, mask, options);
     }
-    KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };
-    KAttention a = { .b = q->shape.dim[0], .h = options->heads, .t = t, .s = s, .k = part,
-                     .group = options->heads / kv_heads, .window = options->window, .q = rows,
-                     .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
-                     .causal = options->causal, .dropout = options->dropout,
-                     .k_pairs = pairs ? values(k) : NULL, .v_pairs = pairs ? values(v) : NULL };
+    KAttention a = attention_of(q->shape.dim[0], t, s, part, kv_heads, options);
+    a.q = (KSteps){ t * width, part, width };
+    a.kv = (KSteps){ keys.dim[1] * kv_width, part, kv_width };
+    a.y = a.q;
+    if (pairs) {
+        a.k_pairs = values(k);
+        a.v_pairs = values(v);
+    }
     set_mask(what, &a, mask);
-    Tensor *in[] = { q, k, v, mask };
-    return run_forward(op_new_n(&op_table[OP_attention], &q->shape, in, 4), &a, reals(q),
-                       reals_if(k, !pairs), reals_if(v, !pairs));
+    Tensor *y = op_new_n(&op_table[OP_attention], &q->shape, (Tensor *[]){ q, k, v, mask }, 4);
+    return run_forward(y, &a, reals(q), reals_if(k, !pairs), reals_if(v, !pairs));
 }
 
 Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options)
@@ -247,7 +267,8 @@ Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention 
     check_tensor(__func__, "q", q, AG_REAL);
     check_tensor(__func__, "k", k, AG_REAL);
     check_tensor(__func__, "v", v, AG_REAL);
-    return attend(__func__, q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &options);
+    int64_t s = k->shape.ndim == 3 ? k->shape.dim[1] : 0;
+    return attend(__func__, q, k, v, s, mask, &options);
 }
 
 Tensor *ag_attention_cached(Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask,
@@ -286,12 +307,13 @@ void attention_backward(Tensor *y)
     }
 }
 
-/* ---- self_attention: the same on queries, keys and values side by side ----------------------- */
+/* ---- self_attention: the same on queries, keys and values side by side in each row ----------- */
 
 Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options)
 {
     check_tensor(__func__, "qkv", qkv, AG_REAL);
-    int64_t kv_heads = check_options(__func__, &options), total = options.heads + 2 * kv_heads;
+    int64_t kv_heads = check_options(__func__, &options);
+    int64_t total = options.heads + 2 * kv_heads;
     bool grouped = kv_heads != options.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0)) {
         ag_usage_error(__func__, "qkv %s, expected (B,T,3D)", shape_text(qkv->shape));
@@ -300,26 +322,26 @@ Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options)
     int64_t t = shape.dim[1], row = shape.dim[2];
     int64_t part = grouped ? check_heads(__func__, qkv, row, total)
                            : check_heads(__func__, qkv, row / 3, options.heads);
-    int64_t width = shape.dim[2] = part * options.heads;
-    KSteps packed = { t * row, part, row };
-    KAttention a = { .b = shape.dim[0], .h = options.heads, .t = t, .s = t, .k = part,
-                     .group = options.heads / kv_heads, .window = options.window, .q = packed,
-                     .kv = packed, .y = { t * width, part, width }, .scale = 1 / sqrt((double)part),
-                     .causal = options.causal, .dropout = options.dropout };
+    int64_t width = part * options.heads;
+    shape.dim[2] = width;
+    KAttention a = attention_of(shape.dim[0], t, t, part, kv_heads, &options);
+    a.q = (KSteps){ t * row, part, row };
+    a.kv = a.q;
+    a.y = (KSteps){ t * width, part, width };
     set_mask(__func__, &a, mask);
-    const real *x = reals(qkv);
-    return run_forward(op_new(&op_table[OP_self_attention], &shape, qkv, mask, NULL), &a, x,
-                       x + width, x + (width + row) / 2);
+    const real *q = reals(qkv), *k = q + width, *v = q + (width + row) / 2;
+    Tensor *y = op_new(&op_table[OP_self_attention], &shape, qkv, mask, NULL);
+    return run_forward(y, &a, q, k, v);
 }
 
 void self_attention_backward(Tensor *y)
 {
+    Tensor *qkv = y->in[0];
     /* where they begin in a row */
-    int64_t keys = y->shape.dim[2], values = (keys + y->in[0]->shape.dim[2]) / 2;
-    const real *x = reals(y->in[0]);
-    Grad q = grad_into(y->in[0]);
-    Grad k = { q.data ? q.data + keys : NULL, q.add }, v = {
-        q.data ? q.data + values : NULL, q.add,
-    };
+    int64_t keys = y->shape.dim[2], values = (keys + qkv->shape.dim[2]) / 2;
+    const real *x = reals(qkv);
+    Grad q = grad_into(qkv);
+    Grad k = { q.data ? q.data + keys : NULL, q.add };
+    Grad v = { q.data ? q.data + values : NULL, q.add };
     run_backward(y, q, k, v, x, x + keys, x + values, trained_mask(y, 1));
 }

@@ -1,5 +1,7 @@
-/* ops_binary.c: elementwise operations on two tensors, with broadcasting. The arithmetic is
- * k_binary and k_binary_backward; plain/elementwise.c has them as plain loops. */
+/* ops_binary.c: operations on two tensors, item by item, with broadcasting: add, sub, mul, div.
+ * As in ops_unary.c, they share a forward function and a rule, and differ in the kernel's number.
+ * An input that was broadcast gets the sum of its gradients: grad_broadcast (gradients.h) does this
+ * part. The loops are k_binary and k_binary_backward (plain/elementwise.c). */
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
@@ -32,17 +34,20 @@ void binary_backward(Tensor *y)
     Tensor *a = y->in[0], *b = y->in[1];
     const int needs = y->op->needs;
     KWalk walk;
+    /* add has no use for the walk, which takes time for small tensors */
     if (f != K_ADD) {
         walk_over(&y->shape, &a->shape, &b->shape, &walk);
     }
     for (int i = 0; i < 2; i++) {
         Tensor *x = y->in[i];
-        if (f == K_ADD || (f == K_SUB && i == 0)) {                 /* dx = dy */
+        bool is_dy = f == K_ADD || (f == K_SUB && i == 0);
+        if (is_dy) {
             grad_pass_broadcast(x, y);
             continue;
         }
         if (!x->requires_grad) continue;
-        const real *va = reals_if(a, needs & NEEDS_X0), *vb = reals_if(b, needs & NEEDS_X1);
+        const real *va = reals_if(a, needs & NEEDS_X0);
+        const real *vb = reals_if(b, needs & NEEDS_X1);
         const real *vy = reals_if(y, needs & NEEDS_Y);
         Grad g = grad_broadcast(x, y);
         k_binary_backward(f, i == 1, &walk, g.data, grad_of(y), va, vb, vy, g.add);

@@ -1,4 +1,6 @@
-/* ops_dropout.c: dropout. */
+/* ops_dropout.c: dropout: each item is 0 with probability p, and divided by 1-p otherwise, so that
+ * the expected value stays the same (Srivastava et al. 2014, in the inverted form, which needs no
+ * scaling in evaluation). */
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
@@ -11,9 +13,8 @@
 #include "tensor_struct.h"
 
 /* ---- dropout: y = x / (1-p) with probability 1-p, else 0   dx = dy / (1-p) where kept, else 0 ---
- * Which entries are kept is not stored: the random numbers are a function of a counter, so backward
- * computes the same ones again (Srivastava et al. 2014, in the inverted form, which needs no
- * scaling in evaluation). */
+ * Which items are kept is not stored: the random numbers are a function of a seed and a counter, so
+ * the rule computes the same ones again. */
 
 typedef struct { double p; AgRandom random; } DropoutArgs;
 
@@ -23,6 +24,7 @@ Tensor *ag_dropout(Tensor *x, double p)
     if (!(p >= 0 && p < 1)) {
         ag_usage_error(__func__, "p is %g, expected 0 <= p < 1", p);
     }
+    /* a block has four random numbers */
     DropoutArgs args = { p, random_blocks(((uint64_t)x->numel + 3) / 4) };
     Tensor *y = op_run(&op_table[OP_dropout], &x->shape, &x, 1, &args, sizeof args);
     notify(DROPPED, y);

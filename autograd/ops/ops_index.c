@@ -1,5 +1,6 @@
-/* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are
- * used. */
+/* ops_index.c: rows of a table chosen by number: embedding. Forward copies rows; the rule adds each
+ * row of dy to the gradient of the row that it was copied from. Ids are AG_INT, and all are checked
+ * before the first one is used. */
 #include "bf16_weights.h"
 #include "buffers.h"
 #include "checks.h"
@@ -13,89 +14,81 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
-#include <string.h>
-
 void check_ids(const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++) {
-        if (ints(ids)[i] < 0 || ints(ids)[i] >= below) {
-            ag_usage_error(what, "id %d at item %lld is out of range: expected %s", ints(ids)[i],
+        int32_t id = ints(ids)[i];
+        if (id < 0 || id >= below) {
+            ag_usage_error(what, "id %d at item %lld is out of range: expected %s", id,
                            (long long)i, range_text(below));
         }
     }
 }
 
-/* ---- sums over equal ids: y[ids[j]] += x[j] -----------------------------------------------------
- * In the order of j, one addition of reals after the other. A long chain of them loses digits, and
- * stops at 2^24 times its terms: what is added to one place more than MANY times is summed in
- * double. */
+/* ---- sums over equal ids: to[ids[j]] += from[j] -------------------------------------------------
+ * The terms are added in the order of j. A float that gets many terms loses digits, and no longer
+ * grows when a term is less than half of its last digit. So the rows of ids that occur more than
+ * MANY times are summed in double. */
 
-bool count_ids(int64_t n, int64_t m, const int32_t *ids, int32_t *count)
+bool count_ids(int64_t m, const int32_t *ids, int32_t *count)
 {
-    enum { PART = 1 << 24 };
-    const bool all = n / 8 < m;                     /* to walk through all counts takes less time */
-    int32_t most = 0;
-    if (all) {
-        memset(count, 0, (size_t)n * sizeof *count);
-    }
-    for (int64_t j = 0; !all && j < m; j++) {
+    for (int64_t j = 0; j < m; j++) {
         count[ids[j]] = 0;
     }
-    for (int64_t first = 0, last; first < m; first = last) {
-        last = m - first < PART ? m : first + PART;
-        for (int64_t j = first; j < last; j++) {
-            count[ids[j]]++;
+    bool any = false;
+    for (int64_t j = 0; j < m; j++) {
+        int32_t *c = &count[ids[j]];
+        *c += *c <= MANY;
+        any |= *c > MANY;
+    }
+    return any;
+}
+
+/* The ids that occur more than MANY times: there are n of them. place[id] is the index of an id in
+ * this list, and -1 for the other ids that occur. */
+typedef struct { int32_t n, *id, *place; } Frequent;
+
+/* Returns those among the m ids, which are below n. The pointers are NULL if there are none. */
+static Frequent frequent_ids(const Tensor *y, int64_t n, int64_t m, const int32_t *ids)
+{
+    Frequent none = { 0, NULL, NULL };
+    if (m <= MANY) return none;
+    int32_t *place = op_scratch(function_of(y), n, sizeof *place);
+    if (!count_ids(m, ids, place)) return none;
+    Frequent f = { 0, op_scratch(function_of(y), m / MANY, sizeof *f.id), place };
+    for (int64_t j = 0; j < m; j++) {
+        if (place[ids[j]] > MANY) {
+            f.id[f.n++] = ids[j];
+            place[ids[j]] = 0;
         }
-        for (int64_t j = first; last < m && j < last; j++) {
-            if (count[ids[j]] > MANY) {
-                count[ids[j]] = MANY + 1;
-            }
-        }
     }
-    for (int64_t i = 0; all && i < n; i++) {
-        most = count[i] > most ? count[i] : most;
+    for (int64_t j = 0; j < m; j++) {
+        place[ids[j]] = -1;
     }
-    for (int64_t j = 0; !all && j < m; j++) {
-        most = count[ids[j]] > most ? count[ids[j]] : most;
+    for (int32_t k = 0; k < f.n; k++) {
+        place[f.id[k]] = k;
     }
-    return most > MANY;
+    return f;
 }
 
 void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
 {
-    int32_t *place = NULL, *frequent = NULL, often = 0;
-    double *sums = NULL;
-    if (m > MANY) {
-        place = op_scratch(function_of(y), a.n, sizeof *place);
-    }
-    if (m > MANY && count_ids(a.n, m, ids, place)) {
-        frequent = op_scratch(function_of(y), m / MANY, sizeof *frequent);
-        for (int64_t j = 0; j < m; j++) {
-            int32_t *p = &place[ids[j]];
-            if (*p > MANY) {
-                frequent[often] = ids[j];
-                *p = -2 - often++;                      /* no count any more */
-            } else if (*p >= 0) {
-                *p = -1;
-            }
-        }
-        sums = op_scratch(function_of(y), often * a.inner, sizeof *sums);
-    }
-    for (int32_t k = 0; k < often; k++) {
-        place[frequent[k]] = k;
-    }
-    for (int64_t o = 0; o < a.outer; o++, to += a.n * a.inner, from += m * a.inner) {
-        for (int64_t k = 0; k < often; k++) {
+    Frequent f = frequent_ids(y, a.n, m, ids);
+    double *sums = f.n > 0 ? op_scratch(function_of(y), f.n * a.inner, sizeof *sums) : NULL;
+    for (int64_t o = 0; o < a.outer; o++) {
+        for (int64_t k = 0; k < f.n; k++) {
             for (int64_t i = 0; i < a.inner; i++) {
-                sums[k * a.inner + i] = (double)to[frequent[k] * a.inner + i];
+                sums[k * a.inner + i] = (double)to[f.id[k] * a.inner + i];
             }
         }
-        k_scatter_add_rows(m, a.inner, to, from, ids, often > 0 ? place : NULL, sums);
-        for (int64_t k = 0; k < often; k++) {
+        k_scatter_add_rows(m, a.inner, to, from, ids, f.place, sums);
+        for (int64_t k = 0; k < f.n; k++) {
             for (int64_t i = 0; i < a.inner; i++) {
-                to[frequent[k] * a.inner + i] = (real)sums[k * a.inner + i];
+                to[f.id[k] * a.inner + i] = (real)sums[k * a.inner + i];
             }
         }
+        to += a.n * a.inner;
+        from += m * a.inner;
     }
 }
 
@@ -104,11 +97,13 @@ void add_rows(const Tensor *y, Along a, int64_t m, real *to, const real *from, c
 void embedding_values(Tensor *y, const OpCall *c)
 {
     const Tensor *table = c->in[0], *ids = c->in[1];
-    for (int64_t i = 0; table->dtype == AG_PACKED && i < ids->numel; i++) {
-        unpack_row_as_reals(table, ints(ids)[i], reals(y) + i * table->shape.dim[1]);
-    }
+    int64_t width = table->shape.dim[1];
     if (table->dtype == AG_REAL) {
-        k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
+        k_gather_rows(ids->numel, width, reals(y), reals(table), ints(ids));
+        return;
+    }
+    for (int64_t i = 0; i < ids->numel; i++) {
+        unpack_row_as_reals(table, ints(ids)[i], reals(y) + i * width);
     }
 }
 
@@ -130,8 +125,7 @@ void embedding_backward(Tensor *y)
 {
     Tensor *table = y->in[0], *ids = y->in[1];
     real *dtable = grad_to_add(table);
-    Along rows = { 1, table->shape.dim[0], table->shape.dim[1] };
-    if (dtable) {
-        add_rows(y, rows, ids->numel, dtable, grad_of(y), ints(ids));
-    }
+    if (!dtable) return;
+    Along rows = { .outer = 1, .n = table->shape.dim[0], .inner = table->shape.dim[1] };
+    add_rows(y, rows, ids->numel, dtable, grad_of(y), ints(ids));
 }

@@ -1,5 +1,5 @@
-/* ops_loss.c: losses: operations on predictions and targets whose result is a scalar. Sums are in a
- * fixed order. */
+/* ops_loss.c: losses: operations on predictions and targets whose result is a scalar. The sums over
+ * items have a fixed order, so a loss has the same bits on any number of threads. */
 #include <math.h>
 #include <string.h>
 
@@ -32,13 +32,14 @@ void check_reduce(const char *what, AgReduce reduce)
     }
 }
 
-/* ---- mse_loss: y = mean (x - target)²   dx = dy 2 (x - target) / n, dtarget = -dx ------------ */
+/* ---- mse_loss: y = mean (x - target)^2  dx = dy 2 (x - target) / n, dtarget = -dx ------------ */
 
 Tensor *ag_mse_loss(Tensor *x, Tensor *target)
 {
     check_pair(__func__, "x", x, target);
     Tensor *y = op_new(&op_table[OP_mse_loss], &AG_SCALAR, x, target, NULL);
-    *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
+    double sum = k_squared_distance(x->numel, reals(x), reals(target));
+    *reals(y) = (real)(sum / (double)x->numel);
     return op_done(y);
 }
 
@@ -64,9 +65,7 @@ void check_target(const char *what, const char *first, const char *last, const T
     check_tensor(what, first, x, AG_REAL);
     check_tensor(what, "target", target, AG_INT);
     AgShape expected = x->shape;
-    if (expected.ndim > 0) {
-        expected.ndim--;
-    }
+    expected.ndim--;
     if (x->shape.ndim < 1 || !ag_shape_equal(expected, target->shape)) {
         ag_usage_error(what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first,
                        shape_text(x->shape), shape_text(target->shape), last);
@@ -91,8 +90,8 @@ ClassArgs class_args(const char *what, int64_t n, const Tensor *target, int igno
         }
         counted++;
     }
-    /* the mean over no targets is 0, not 0/0 = NaN, which a batch of padding would bring into the
-     * weights */
+    /* the mean over no targets is 0: with 0/0 = NaN, a batch of padding alone would make all
+     * weights NaN */
     c.divisor = reduce == AG_SUM || counted == 0 ? 1 : (double)counted;
     return c;
 }
@@ -105,9 +104,9 @@ ClassArgs check_classes(const char *what, const char *first, const Tensor *x, co
 }
 
 /* ---- cross_entropy: y = mean over rows of -log softmax(logits)[target] --------------------------
- * dlogits = dy (softmax - target) / n.
- * With smoothing s the target is 1-s + s/V at the target and s/V elsewhere (Szegedy et al.
- * 2016). */
+ * dlogits = dy (p - t) / n, where p is softmax(logits) and t is 1 at the target, else 0. With
+ * smoothing s, t is 1-s + s/V at the target and s/V elsewhere (Szegedy et al. 2016). For the rule,
+ * the largest logit of each row and the logarithm of the sum behind it are saved. */
 
 real mean_loss(const ClassArgs *c, const real *losses)
 {
@@ -126,8 +125,8 @@ Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ig
     if (y->op) {
         *(ClassArgs *)op_args(y, sizeof c) = c;
     }
-    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows,
-         *losses = op_scratch(__func__, c.rows, sizeof *losses);
+    real *top = op_save(y, 2 * c.rows), *log_sum = top + c.rows;
+    real *losses = op_scratch(__func__, c.rows, sizeof *losses);
     k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore,
                     smoothing);
     *reals(y) = mean_loss(&c, losses);
@@ -139,9 +138,10 @@ void cross_entropy_backward(Tensor *y)
     ClassArgs *c = y->args;
     Tensor *logits = y->in[0], *target = y->in[1];
     const real *top = buffer_data(y->saved), *log_sum = top + c->rows;
+    real scale = *grad_of(y) / (real)c->divisor;
     Grad g = grad_into(logits);
     k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), top, log_sum, ints(target),
-                             c->ignore, c->smoothing, *grad_of(y) / (real)c->divisor, g.add);
+                             c->ignore, c->smoothing, scale, g.add);
 }
 
 Tensor *ag_linear_cross_entropy(Tensor *x, Tensor *weight, Tensor *bias, Tensor *target,
@@ -155,15 +155,16 @@ Tensor *ag_linear_cross_entropy(Tensor *x, Tensor *weight, Tensor *bias, Tensor 
 /* ---- label_smoothing: y = sum over rows of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t ---
  * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere. If the target is the padding
  * id, t is 0 in the whole row (LabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t
- * is not stored. */
+ * is not stored: `peak` is its value at the target, `rest` that of the other classes. */
 
-/* The sum of a row without the target and the padding, which may be infinite or most of the sum (a
- * padding that is masked). */
+/* Returns the sum of a row without the target and the padding. */
 static double sum_others(int64_t n, const real *row, int32_t target, int padding)
 {
     double sum = 0;
     for (int64_t j = 0; j < n; j++) {
-        sum += j == target || j == padding ? 0 : (double)row[j];
+        if (j != target && j != padding) {
+            sum += (double)row[j];
+        }
     }
     return sum;
 }
@@ -182,18 +183,21 @@ Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double sm
     real *row_sum = op_scratch(__func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
     double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
-    double entropy = (peak > 0 ? peak * ag_math_log(peak) : 0) +
-                     (rest > 0 ? smoothing * ag_math_log(rest) : 0);
+    double at_peak = peak > 0 ? peak * ag_math_log(peak) : 0;       /* the sum of t ln t of a row */
+    double entropy = at_peak + (rest > 0 ? smoothing * ag_math_log(rest) : 0);
     for (int64_t i = 0; i < c.rows; i++) {
         int32_t t = ints(target)[i];
         if (t == padding) continue;
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
+        /* A padding that is masked is infinite or most of the sum: the difference is not exact. */
         bool is_most = 2 * fabs((double)row[padding]) > fabs((double)row_sum[i]);
         if (!isfinite(row_sum[i]) || is_most) {
             others = sum_others(c.n, row, t, padding);
         }
-        total += entropy - (peak > 0 ? peak * (double)row[t] : 0) - (rest > 0 ? rest * others : 0);
+        double of_peak = peak > 0 ? peak * (double)row[t] : 0;
+        double of_rest = rest > 0 ? rest * others : 0;
+        total += entropy - of_peak - of_rest;
     }
     *reals(y) = (real)total;
     return op_done(y);
@@ -203,17 +207,17 @@ void label_smoothing_backward(Tensor *y)
 {
     const ClassArgs *c = y->args;
     Grad g = grad_into(y->in[0]);
-    double dy = (double)*grad_of(y), peak = 1 - c->smoothing,
-           rest = c->smoothing / (double)(c->n - 2);
+    double dy = (double)*grad_of(y);
+    double peak = 1 - c->smoothing, rest = c->smoothing / (double)(c->n - 2);
     for (int64_t i = 0; i < c->rows; i++) {
         int32_t t = ints(y->in[1])[i];
         real *row = g.data + i * c->n;
         bool is_padding = t == c->ignore;
-        real low = !is_padding ? (real)(-dy * rest) : 0;
+        real low = is_padding ? 0 : (real)(-dy * rest);
         if (!g.add) {
             k_fill(c->n, row, low);
-        } else {
-            for (int64_t j = 0; low != 0 && j < c->n; j++) {
+        } else if (low != 0) {
+            for (int64_t j = 0; j < c->n; j++) {
                 row[j] += low;
             }
         }

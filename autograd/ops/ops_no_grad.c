@@ -1,4 +1,5 @@
-/* ops_no_grad.c: operations without gradients: comparisons, and, or, not, cast, bfloat16. */
+/* ops_no_grad.c: operations without gradients: comparisons, and, or, not, conversions between types
+ * and to bfloat16. They are not recorded, so each computes its result at once, in a plain loop. */
 #include "bf16.h"
 #include "bf16_weights.h"
 #include "buffers.h"
@@ -10,40 +11,32 @@
 #include "tensor.h"
 #include "tensor_struct.h"
 
-/* y[i] = a[i] compared with b[i], or with `number` if b is NULL: through double, which holds every
- * int32 and every real. */
+static bool holds(AgCompare comparison, double a, double b)
+{
+    switch (comparison) {
+    case AG_EQ: return a == b;
+    case AG_NE: return a != b;
+    case AG_LT: return a < b;
+    case AG_LE: return a <= b;
+    case AG_GT: return a > b;
+    case AG_GE: return a >= b;
+    }
+    return false;
+}
+
+/* Sets each y[i] to whether a[i] compares with b[i], or with `number` if b is NULL. Both are
+ * compared as doubles, which can hold each int32 and each real. */
 static void compare(AgCompare comparison, Tensor *y, AgDType dtype, const void *a, const void *b,
                     double number)
 {
-    const int64_t n = y->numel;
     uint8_t *to = bools(y);
-#define COMPARE(sign) \
-    for (int64_t i = 0; i < n; i++) to[i] = element_number(dtype, a, i) sign (b ? \
-    element_number(dtype, b, i) : number)
-    switch (comparison) {
-    case AG_EQ:
-        COMPARE(==);
-        break;
-    case AG_NE:
-        COMPARE(!=);
-        break;
-    case AG_LT:
-        COMPARE(<);
-        break;
-    case AG_LE:
-        COMPARE(<=);
-        break;
-    case AG_GT:
-        COMPARE(>);
-        break;
-    case AG_GE:
-        COMPARE(>=);
-        break;
+    for (int64_t i = 0; i < y->numel; i++) {
+        double other = b ? element_number(dtype, b, i) : number;
+        to[i] = holds(comparison, element_number(dtype, a, i), other);
     }
-#undef COMPARE
 }
 
-/* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
+/* Returns t's values, or a copy in scratch memory that is broadcast to `shape`. */
 static const void *spread(const char *what, const Tensor *t, const AgShape *shape)
 {
     if (ag_shape_equal(t->shape, *shape)) return t->data;
@@ -79,7 +72,7 @@ Tensor *ag_compare_scalar(AgCompare comparison, Tensor *a, double b)
     check_comparison(__func__, comparison);
     check_any(__func__, "a", a);
     Tensor *y = tensor_new(__func__, &a->shape, AG_BOOL);
-    /* 0.1 equals a tensor of 0.1 */
+    /* rounded as the values of a, so that 0.1 equals an item that was set to 0.1 */
     if (a->dtype == AG_REAL) {
         b = (double)(real)b;
     }
@@ -121,6 +114,14 @@ Tensor *ag_not(Tensor *a)
     return y;
 }
 
+/* Returns whether an item of this type can hold v. An AG_INT drops the fraction, an AG_BOOL is
+ * whether v is not 0, and an AG_REAL must be v itself. */
+static bool number_fits(AgDType dtype, double v)
+{
+    if (dtype == AG_INT) return v > -2147483649.0 && v < 2147483648.0;
+    return dtype == AG_BOOL || (double)(real)v == v;
+}
+
 Tensor *ag_cast(Tensor *x, AgDType dtype)
 {
     check_any(__func__, "x", x);
@@ -131,9 +132,7 @@ Tensor *ag_cast(Tensor *x, AgDType dtype)
     Tensor *y = tensor_new(__func__, &x->shape, dtype);
     for (int64_t i = 0; i < x->numel; i++) {
         double v = element_number(x->dtype, x->data, i);
-        bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0
-                                    : dtype != AG_REAL || (double)(real)v == v;
-        if (!fits) {
+        if (!number_fits(dtype, v)) {
             ag_usage_error(__func__, "%.17g at item %lld does not fit %s", v, (long long)i,
                            dtype_name(dtype));
         }

@@ -1,4 +1,6 @@
-/* ops_product.c: matrix products: matmul and linear. The arithmetic is k_gemm. */
+/* ops_product.c: matrix products: matmul and linear. The arithmetic is one kernel, k_gemm, which
+ * also multiplies transposed matrices, as the rules of both operations do. Read linear first: it is
+ * shorter, because matmul broadcasts its batch dimensions. */
 #include "bf16_weights.h"
 #include "checks.h"
 #include "gradients.h"
@@ -17,9 +19,12 @@
  * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast: there is one product for each index of
  * the result's batch, and the gradient of a repeated matrix is a sum. */
 
-/* Products of matrices (n,k) and (k,m), `count` of them. The strides of a and b (in batch) and y
- * count matrices. */
-typedef struct { int64_t n, k, m, count; KWalk batch; int64_t y[AG_MAX_DIMS]; } Matmul;
+/* `count` products of matrices (n,k) and (k,m). */
+typedef struct {
+    int64_t n, k, m, count;
+    KWalk batch;                /* the batch dimensions, with the strides of a and b, in matrices */
+    int64_t y[AG_MAX_DIMS];     /* the strides of y, in matrices */
+} Matmul;
 
 static AgShape batch_part(const AgShape *s)
 {
@@ -28,24 +33,24 @@ static AgShape batch_part(const AgShape *s)
     return batch;
 }
 
-/* If b is a single matrix, a is seen as one matrix with the rows of all of its batch. Several empty
- * matrices look like a single one, so a must have a matrix for each of them. Of the strides only
- * those of the batch's dimensions are set: to clear the rest would take as long as a small
+/* Sets *p. If b is a single matrix, a counts as one matrix with the rows of its whole batch. Some
+ * empty matrices b have as many items as a single one, so a must have all matrices of y, too. Only
+ * the strides of the batch dimensions are set: to clear the rest takes as long as a small
  * product. */
 static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Tensor *b)
 {
     p->n = a->shape.dim[a->shape.ndim - 2];
     p->k = a->shape.dim[a->shape.ndim - 1];
     p->m = b->shape.dim[b->shape.ndim - 1];
-    /* no search for a batch, which would take as long as a small product */
+    /* the usual case, without what follows, which takes as long as a small product */
     if (b->shape.ndim == 2) {
         p->n = row_count(a);
         p->count = 1;
         p->batch.ndim = 0;
         return;
     }
-    AgShape batch = batch_part(&y->shape), batch_a = batch_part(&a->shape),
-            batch_b = batch_part(&b->shape);
+    AgShape batch = batch_part(&y->shape);
+    AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape);
     p->count = ag_shape_numel(batch);
     if (b->numel == p->k * p->m && a->numel == p->count * p->n * p->k) {
         p->n *= p->count;
@@ -56,9 +61,9 @@ static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Ten
     broadcast_strides(&batch, &batch, p->y);
 }
 
-/* Whether there is one step from each matrix of an operand to the next, 0 for a single one. s: its
- * strides, in matrices. */
-static bool has_one_step(const KWalk *batch, const int64_t *s, int64_t *step)
+/* Returns whether the matrices of an operand with these strides are equally far apart; *step is
+ * their distance, 0 for a single matrix. */
+static bool has_one_step(const KWalk *batch, const int64_t *stride, int64_t *step)
 {
     *step = 0;
     int64_t expected = 0;
@@ -66,38 +71,38 @@ static bool has_one_step(const KWalk *batch, const int64_t *s, int64_t *step)
     for (int i = batch->ndim - 1; i >= 0; i--) {
         if (batch->dim[i] == 1) continue;
         if (first) {
-            *step = s[i];
-        } else if (s[i] != expected) {
+            *step = stride[i];
+        } else if (stride[i] != expected) {
             return false;
         }
-        expected = s[i] * batch->dim[i];
+        expected = stride[i] * batch->dim[i];
         first = false;
     }
     return true;
 }
 
-/* The number of the operand's matrix for batch index i. */
-static int64_t matrix_index(const KWalk *batch, const int64_t *s, int64_t i)
+/* Returns the number of the operand's matrix that belongs to product i. */
+static int64_t matrix_index(const KWalk *batch, const int64_t *stride, int64_t i)
 {
     int64_t at = 0;
     for (int d = batch->ndim - 1; d >= 0; d--) {
-        at += i % batch->dim[d] * s[d];
+        at += i % batch->dim[d] * stride[d];
         i /= batch->dim[d];
     }
     return at;
 }
 
-/* One product for each batch index, each operand with its own strides sa, sb, sc, in matrices: by
- * one call of k_gemm if all have one step. If several batch indices share a C, g.add must be set,
- * and the products are added one after another. */
+/* Computes C = A B for each batch index, where sa, sb and sc are the strides of the operands, in
+ * matrices. One call of k_gemm is enough if each operand has one step. If several products have the
+ * same C, g->add must be set, and they are added one after another. */
 static void multiply(KGemm *g, const Matmul *p, const int64_t *sa, const int64_t *sb,
                      const int64_t *sc, real *c, const real *a, const real *b)
 {
-    int64_t size_a = g->m * g->k, size_b = g->k * g->n, size_c = g->m * g->n, step_a, step_b,
-            step_c;
-    bool one_call = has_one_step(&p->batch, sa, &step_a) && has_one_step(&p->batch, sb, &step_b) &&
-                    has_one_step(&p->batch, sc, &step_c) && (step_c != 0 || p->count <= 1);
-    if (one_call) {
+    int64_t size_a = g->m * g->k, size_b = g->k * g->n, size_c = g->m * g->n;
+    int64_t step_a, step_b, step_c;
+    bool have_steps = has_one_step(&p->batch, sa, &step_a) &&
+                      has_one_step(&p->batch, sb, &step_b) && has_one_step(&p->batch, sc, &step_c);
+    if (have_steps && (step_c != 0 || p->count <= 1)) {
         g->batch = p->count;
         g->step_a = step_a * size_a;
         g->step_b = step_b * size_b;
@@ -159,7 +164,8 @@ void matmul_backward(Tensor *y)
         Grad g = grad_into(x);
         if (!g.data) continue;
         /* several products add to the gradient of a repeated matrix, so it starts at zero */
-        bool repeated = x->numel != p.count * (i == 0 ? n * k : k * m);
+        int64_t size = i == 0 ? n * k : k * m;
+        bool repeated = x->numel != p.count * size;
         if (repeated && !g.add) {
             k_fill(x->numel, g.data, 0);
         }
@@ -176,7 +182,7 @@ void matmul_backward(Tensor *y)
     }
 }
 
-/* ---- linear: y = x W^T + b   dx = dy W, dW = dy^T x, db = sum of dy's rows ------------------- */
+/* ---- linear: y = x W^T + b       dx = dy W, dW = dy^T x, db = sum of dy's rows --------------- */
 
 void check_linear(const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
 {
@@ -206,8 +212,9 @@ static Tensor *linear_new(const char *what, Tensor *x, Tensor *weight, Tensor *b
 
 LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight)
 {
-    return (LinearSize){ row_count(x), weight->shape.dim[1], weight->shape.dim[0],
-                         y->precision == AG_BF16, packed_weight(y, weight) };
+    return (LinearSize){ .rows = row_count(x), .in = weight->shape.dim[1],
+                         .out = weight->shape.dim[0], .bf16 = y->precision == AG_BF16,
+                         .packed_weight = packed_weight(y, weight) };
 }
 
 void linear_product(const LinearSize *s, real *y, real *pre, const real *x, const real *weight,
@@ -234,8 +241,8 @@ Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias)
     return op_done(y);
 }
 
-/* Returns linear and the activation `op`: two nodes, one pass. The result of linear is stored if
- * the activation's rule reads it. */
+/* Returns op(linear), where `op` is an activation. Two operations are recorded, but one product
+ * computes the values of both. Those of linear are stored only if the rule of `op` reads them. */
 static Tensor *linear_activate(const char *what, const Op *op, Tensor *x, Tensor *weight,
                                Tensor *bias)
 {
@@ -249,7 +256,7 @@ static Tensor *linear_activate(const char *what, const Op *op, Tensor *x, Tensor
 
 Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
-    /* KGemm has these */
+    /* the activations that KGemm can apply */
     bool in_one_pass = kind == AG_RELU || kind == AG_GELU || kind == AG_GELU_ERF;
     if (in_one_pass && !(observers_need & NO_FUSION)) {
         return linear_activate(__func__, op_of_activation(kind), x, weight, bias);
@@ -259,7 +266,8 @@ Tensor *ag_linear_activate(Tensor *x, Tensor *weight, Tensor *bias, AgActivation
 
 void linear_values(Tensor *y, const OpCall *c)
 {
-    linear_forward(y, NULL, c->in[0], c->in[1], c->n > 2 ? c->in[2] : NULL, K_IDENTITY);
+    Tensor *bias = c->n > 2 ? c->in[2] : NULL;
+    linear_forward(y, NULL, c->in[0], c->in[1], bias, K_IDENTITY);
 }
 
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy,
@@ -268,27 +276,28 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
     if (dbias.data) {
         k_sum(1, s->rows, s->out, dbias.data, dy, 1, dbias.add);
     }
-    KGemm product = { .bf16 = s->bf16, .ta = true, .add = dweight.add, .m = s->out, .n = s->in,
-                      .k = s->rows, .lda = s->out, .ldb = s->in, .ldc = s->in, .batch = 1 };
     if (dweight.data) {
+        KGemm product = { .bf16 = s->bf16, .ta = true, .add = dweight.add, .m = s->out, .n = s->in,
+                          .k = s->rows, .lda = s->out, .ldb = s->in, .ldc = s->in, .batch = 1 };
         k_gemm(&product, dweight.data, dy, x);
     }
-    product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out,
-                       .lda = s->out, .ldb = s->in, .ldc = s->in, .batch = 1,
-                       .packed_b = s->packed_weight };
     if (dx.data) {
+        KGemm product = { .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out,
+                          .lda = s->out, .ldb = s->in, .ldc = s->in, .batch = 1,
+                          .packed_b = s->packed_weight };
         k_gemm(&product, dx.data, dy, weight);
     }
 }
 
 void linear_backward(Tensor *y)
 {
-    Tensor *x = y->in[0], *weight = y->in[1];
+    Tensor *x = y->in[0], *weight = y->in[1], *bias = y->n_in > 2 ? y->in[2] : NULL;
     LinearSize size = linear_size(y, x, weight);
-    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL), dweight = grad_into(weight), none = {
-        NULL, false,
-    };
+    Grad none = { NULL, false };
+    Grad dbias = grad_into(bias);
+    Grad dweight = grad_into(weight);
     linear_gradients(&size, none, dweight, dbias, grad_of(y), reals_if(x, dweight.data), NULL);
+    /* from here on, the gradient of x may take the memory of x's values */
     rule_has_read(y);
     if (x->requires_grad) {
         linear_gradients(&size, grad_into(x), none, none, grad_of(y), NULL, weight_reals(weight));

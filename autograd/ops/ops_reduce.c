@@ -1,4 +1,5 @@
-/* ops_reduce.c: operations that reduce dimensions: sum and mean. */
+/* ops_reduce.c: operations that reduce dimensions to one item: sum and mean. Both are a sum times a
+ * factor. Their rule repeats dy over the reduced dimensions. */
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
@@ -18,7 +19,8 @@
 Reduction reduction(const char *what, const Tensor *x, AgDims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
-    if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1)) {
+    int most = x->shape.ndim > 0 ? x->shape.ndim : 1;
+    if (dims.n < 0 || dims.n > most) {
         ag_usage_error(what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape));
     }
     for (int i = 0; i < dims.n; i++) {
@@ -38,6 +40,27 @@ Reduction reduction(const char *what, const Tensor *x, AgDims dims)
     return r;
 }
 
+/* Returns a copy of x with the reduced dimensions behind the others. */
+static const real *reduced_at_end(const char *what, const Reduction *r, const Tensor *x)
+{
+    AgShape shape = { 0, { 0 } };
+    KWalk walk = { .ndim = x->shape.ndim };
+    int64_t stride[AG_MAX_DIMS];
+    broadcast_strides(&x->shape, &x->shape, stride);
+    for (int reduced = 0; reduced < 2; reduced++) {
+        for (int i = 0; i < x->shape.ndim; i++) {
+            if (r->reduced[i] != reduced) continue;
+            walk.b[shape.ndim] = stride[i];
+            walk.dim[shape.ndim] = x->shape.dim[i];
+            shape.dim[shape.ndim++] = x->shape.dim[i];
+        }
+    }
+    broadcast_strides(&shape, &shape, walk.a);
+    real *copy = op_scratch(what, x->numel, sizeof *copy);
+    k_copy(&walk, copy, reals(x), sizeof *copy);
+    return copy;
+}
+
 const real *with_neighbors(const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
     int first = 0, last = x->shape.ndim - 1;
@@ -51,25 +74,12 @@ const real *with_neighbors(const char *what, const Reduction *r, const Tensor *x
     for (int i = first; i <= last; i++) {
         neighbors = neighbors && r->reduced[i];
     }
-    *a = shape_along(&x->shape, first, last);
-    if (neighbors) return reals(x);
-    AgShape shape = { 0, { 0 } };
-    KWalk walk = { .ndim = x->shape.ndim };
-    int64_t stride[AG_MAX_DIMS];
-    broadcast_strides(&x->shape, &x->shape, stride);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < x->shape.ndim; i++) {
-            if (r->reduced[i] != (pass == 1)) continue;
-            walk.b[shape.ndim] = stride[i];
-            walk.dim[shape.ndim] = x->shape.dim[i];
-            shape.dim[shape.ndim++] = x->shape.dim[i];
-        }
+    if (neighbors) {
+        *a = shape_along(&x->shape, first, last);
+        return reals(x);
     }
-    broadcast_strides(&shape, &shape, walk.a);
-    real *moved = op_scratch(what, x->numel, sizeof(real));
-    k_copy(&walk, moved, reals(x), sizeof(real));
-    *a = (Along){ ag_shape_numel(r->dropped), r->count, 1 };
-    return moved;
+    *a = (Along){ .outer = ag_shape_numel(r->dropped), .n = r->count, .inner = 1 };
+    return reduced_at_end(what, r, x);
 }
 
 /* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated ------- */
@@ -79,12 +89,12 @@ static Tensor *sum_scaled(const char *what, const Op *op, Tensor *x, AgDims dims
 {
     check_tensor(what, "x", x, AG_REAL);
     Reduction r = reduction(what, x, dims);
-    double scale = mean ? 1 / (double)r.count : 1;  /* the mean of 0 items is NaN, as in NumPy */
+    /* the mean of no items is 0 * infinity = NaN, as in NumPy */
+    double scale = mean ? 1 / (double)r.count : 1;
     Tensor *y = op_new(op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) {
-        *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){
-            .kept = r.kept, .scale = scale,
-        };
+        ReduceArgs *args = op_args(y, sizeof *args);
+        *args = (ReduceArgs){ r.kept, scale };
     }
     Along a;
     const real *values = with_neighbors(what, &r, x, &a);
@@ -121,7 +131,7 @@ Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep)
     return sum_scaled(__func__, &op_table[OP_mean_dims], x, dims, keep, true);
 }
 
-/* ---- over everything ------------------------------------------------------------------------- */
+/* ---- over all dimensions --------------------------------------------------------------------- */
 
 static AgDims all_dims(const char *what, const Tensor *x)
 {

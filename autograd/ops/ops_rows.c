@@ -1,5 +1,6 @@
-/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax,
- * layer norm, RMS norm. */
+/* ops_rows.c: operations on rows, which are the items along the last dimension: softmax,
+ * log-softmax, masked softmax, layer norm, RMS norm. The kernels see an array (rows, row size);
+ * plain/rows.c has them as plain loops. */
 #include <math.h>
 
 #include "buffers.h"
@@ -13,13 +14,13 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
-/* The size of the last dimension; 1 for a scalar. */
+/* Returns the size of the last dimension; 1 for a scalar. */
 static int64_t row_size(const Tensor *x)
 {
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
 }
 
-/* The rows that have items. */
+/* Returns the number of rows; 0 if they have no items. */
 static int64_t filled_rows(const Tensor *x)
 {
     return x->numel > 0 ? row_count(x) : 0;
@@ -28,26 +29,34 @@ static int64_t filled_rows(const Tensor *x)
 /* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j)
  * log_softmax: y_i = x_i - ln sum_j e^x_j   dx_i = dy_i - e^y_i sum_j dy_j --------------------- */
 
-/* Along another dimension than the last, x is transposed before and y after. */
+/* Returns the softmax of x along dim, or its logarithm. If dim is not the last dimension, x is
+ * transposed before, and the result after. */
 static Tensor *softmax_along(const char *what, const Op *op, Tensor *x, int dim)
 {
     check_tensor(what, "x", x, AG_REAL);
     int last = x->shape.ndim - 1;
     if (check_along(what, x, dim) < last) {
-        return ag_transpose(softmax_along(what, op, ag_transpose(x, dim, last), last), dim, last);
+        Tensor *rows = ag_transpose(x, dim, last);
+        return ag_transpose(softmax_along(what, op, rows, last), dim, last);
     }
     Tensor *y = op_new(op, &x->shape, x, NULL, NULL);
-    (op == &op_table[OP_softmax] ? k_softmax : k_log_softmax)(filled_rows(x), row_size(x), reals(y),
-                                                              reals(x));
+    if (op == &op_table[OP_softmax]) {
+        k_softmax(filled_rows(x), row_size(x), reals(y), reals(x));
+    } else {
+        k_log_softmax(filled_rows(x), row_size(x), reals(y), reals(x));
+    }
     return op_done(y);
 }
 
 void softmax_backward(Tensor *y)
 {
+    int64_t rows = filled_rows(y), n = row_size(y);
     Grad g = grad_into(y->in[0]);
-    bool is_log = y->op == &op_table[OP_log_softmax];
-    (is_log ? k_log_softmax_backward : k_softmax_backward)(filled_rows(y), row_size(y), g.data,
-                                                           grad_of(y), reals(y), g.add);
+    if (y->op == &op_table[OP_softmax]) {
+        k_softmax_backward(rows, n, g.data, grad_of(y), reals(y), g.add);
+    } else {
+        k_log_softmax_backward(rows, n, g.data, grad_of(y), reals(y), g.add);
+    }
 }
 
 Tensor *ag_softmax(Tensor *x, int dim)
@@ -60,14 +69,15 @@ Tensor *ag_log_softmax(Tensor *x, int dim)
     return softmax_along(__func__, &op_table[OP_log_softmax], x, dim);
 }
 
-/* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden
- * i dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et
- * al. 2017, 3.2) */
+/* ---- masked_softmax: y_i = e^(scale x_i) / sum of e^(scale x_j) over visible j; 0 for hidden i --
+ * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is 0 there (Vaswani
+ * et al. 2017, 3.2). A hidden x is replaced by what becomes -infinity when it is scaled. */
 
 Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(__func__, "x", x, AG_REAL);
-    if (!(fabs((real)scale) > 0) || isinf((real)scale)) {
+    bool is_valid = fabs((real)scale) > 0 && !isinf((real)scale);
+    if (!is_valid) {
         ag_usage_error(__func__, "scale is %g, expected a finite number other than 0", scale);
     }
     if (mask) {
@@ -81,8 +91,8 @@ Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale)
     if (mask) {
         KWalk walk;
         walk_over(&x->shape, &mask->shape, &x->shape, &walk);
-        k_select(&walk, reals(y), bools(mask), masked, false,
-                 (real)(scale > 0 ? -INFINITY : INFINITY), false);
+        real hidden = (real)(scale > 0 ? -INFINITY : INFINITY);
+        k_select(&walk, reals(y), bools(mask), masked, false, hidden, false);
         masked = reals(y);
     }
     k_unary(K_SCALE, x->numel, reals(y), masked, scale, 0);
@@ -100,7 +110,8 @@ void masked_softmax_backward(Tensor *y)
 
 /* ---- checks of layer_norm and rms_norm ------------------------------------------------------- */
 
-static void check_norm(const char *what, const Tensor *x, double eps)
+static void check_norm(const char *what, const Tensor *x, const Tensor *gamma, const Tensor *beta,
+                       double eps)
 {
     check_tensor(what, "x", x, AG_REAL);
     if (x->shape.ndim < 1) {
@@ -109,31 +120,33 @@ static void check_norm(const char *what, const Tensor *x, double eps)
     if (!(eps >= 0 && eps < INFINITY)) {
         ag_usage_error(what, "eps is %g, expected a finite number of 0 or more", eps);
     }
+    if (gamma) {
+        check_vector(what, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
+    }
+    if (beta) {
+        check_vector(what, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
+    }
 }
 
 /* ---- layer_norm: y = gamma (x - mean) / deviation + beta ----------------------------------------
- * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see
- * AgNorm. */
+ * The deviation is sqrt(var + eps) or sqrt(var) + eps, and the variance a sum divided by D or D-1:
+ * see AgNorm. Three numbers of each row are saved for the rule: the mean, as the sum of a number of
+ * type real and a rest, and 1 / deviation. */
 
 void layer_norm_values(Tensor *y, const OpCall *c)
 {
     const Tensor *x = c->in[0], *gamma = c->in[1], *beta = c->in[2];
+    const AgNorm *kind = c->args;
     int64_t rows = filled_rows(x);
     real *mean = y->saved ? buffer_data(y->saved) : op_save(y, 3 * rows);
-    k_layer_norm(rows, row_size(x), reals(y), mean, mean + rows, mean + 2 * rows, reals(x),
-                 reals_if(gamma, gamma != NULL), reals_if(beta, beta != NULL),
-                 *(const AgNorm *)c->args);
+    real *rest = mean + rows, *rstd = mean + 2 * rows;
+    k_layer_norm(rows, row_size(x), reals(y), mean, rest, rstd, reals(x),
+                 reals_if(gamma, gamma != NULL), reals_if(beta, beta != NULL), *kind);
 }
 
 Tensor *ag_layer_norm(Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
-    check_norm(__func__, x, kind.eps);
-    if (gamma) {
-        check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    }
-    if (beta) {
-        check_vector(__func__, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
-    }
+    check_norm(__func__, x, gamma, beta, kind.eps);
     if (kind.unbiased && row_size(x) < 2) {
         ag_usage_error(__func__, "the unbiased variance of rows of one item (x %s) is 0/0",
                        shape_text(x->shape));
@@ -147,14 +160,14 @@ void layer_norm_backward(Tensor *y)
     Tensor *x = y->in[0], *gamma = y->in[1], *beta = y->in[2];
     AgNorm *kind = y->args;
     int64_t rows = filled_rows(x);
-    const real *mean = buffer_data(y->saved);
+    const real *mean = buffer_data(y->saved), *rest = mean + rows, *rstd = mean + 2 * rows;
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data,
-                          gbeta.add, grad_of(y), reals(x), mean, mean + rows, mean + 2 * rows,
+                          gbeta.add, grad_of(y), reals(x), mean, rest, rstd,
                           reals_if(gamma, gamma != NULL), *kind);
 }
 
-/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps) -------------------------------------- */
+/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x^2 + eps); 1 / r is saved for the rule -------- */
 
 void rms_norm_values(Tensor *y, const OpCall *c)
 {
@@ -166,10 +179,7 @@ void rms_norm_values(Tensor *y, const OpCall *c)
 
 Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps)
 {
-    check_norm(__func__, x, eps);
-    if (gamma) {
-        check_vector(__func__, "gamma", gamma, row_size(x), "(D) and (..,D)", "x", x);
-    }
+    check_norm(__func__, x, gamma, NULL, eps);
     return op_run(&op_table[OP_rms_norm], &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps,
                   sizeof eps);
 }

@@ -1,8 +1,9 @@
-/* ops_shape.c: operations that only move values: reshape, permute, slice, and what they compose.
+/* ops_shape.c: operations that only move values: reshape, permute, slice, and functions that are
+ * composed of them.
  *
- * Each copies between two arrays with different strides (k_copy); backward exchanges source and
- * destination. Only reshape does not copy: the result shares its input's memory. Values of any type
- * can be moved; only reals are recorded. */
+ * Each copies between two arrays with different strides (k_copy); the backward rule copies the
+ * gradient the other way. Only reshape copies nothing: the result shares the memory of its input.
+ * Values of any type can be moved, but only reals are recorded. */
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
@@ -45,8 +46,8 @@ void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src)
 
 Tensor *moved_new(const Op *op, const AgShape *shape, Tensor *const *in, int n)
 {
-    return in[0]->dtype == AG_REAL ? op_new_n(op, shape, in, n)
-                                   : tensor_new(op->name, shape, in[0]->dtype);
+    if (in[0]->dtype == AG_REAL) return op_new_n(op, shape, in, n);
+    return tensor_new(op->name, shape, in[0]->dtype);
 }
 
 Tensor *moved_done(Tensor *y)
@@ -60,22 +61,22 @@ Tensor *ag_reshape(Tensor *x, AgShape shape)
 {
     check_any(__func__, "x", x);
     AgShape requested = shape;
-    int open = -1;
+    int inferred = -1;                  /* the dimension whose size is given as -1 */
     for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++) {
         if (shape.dim[i] != -1) continue;
-        if (open >= 0) {
+        if (inferred >= 0) {
             ag_usage_error(__func__, "-1 twice in %s: only one size can be inferred",
                            shape_text(requested));
         }
-        open = i;
+        inferred = i;
     }
-    if (open >= 0) {
-        shape.dim[open] = 1;
+    if (inferred >= 0) {
+        shape.dim[inferred] = 1;
         int64_t known = check_shape(__func__, &shape);
         if (known == 0) {
             ag_usage_error(__func__, "in %s every size fits for -1", shape_text(requested));
         }
-        shape.dim[open] = x->numel / known;
+        shape.dim[inferred] = x->numel / known;
     }
     if (check_shape(__func__, &shape) != x->numel) {
         ag_usage_error(__func__, "shape %s with %lld items does not fit %s", shape_text(x->shape),
@@ -117,7 +118,8 @@ Tensor *ag_permute(Tensor *x, AgDims order)
             ag_usage_error(__func__, "dimension %d is named twice", order.dim[i]);
         }
         seen[d] = true;
-        shape.dim[i] = walk.dim[i] = x->shape.dim[d];
+        shape.dim[i] = x->shape.dim[d];
+        walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
     }
     broadcast_strides(&shape, &shape, walk.a);
@@ -147,21 +149,25 @@ Tensor *ag_transpose(Tensor *x, int dim0, int dim1)
 
 /* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 ----------- */
 
+/* The slice begins at item `offset` of x, and the walk is over y and x. whole: y has all items of
+ * x. */
 typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
 void slice_values(Tensor *y, const OpCall *c)
 {
     const SliceArgs *args = c->args;
     size_t size = dtype_size(y->dtype);
-    k_copy(&args->walk, y->data, (const char *)c->in[0]->data + (size_t)args->offset * size, size);
+    const char *first = (const char *)c->in[0]->data + (size_t)args->offset * size;
+    k_copy(&args->walk, y->data, first, size);
 }
 
 Tensor *ag_slice(Tensor *x, int dim, int64_t start, int64_t stop)
 {
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
-    int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start,
-            to = stop < 0 ? stop + n : stop;
+    int64_t n = x->shape.dim[d];
+    int64_t from = start < 0 ? start + n : start;
+    int64_t to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n) {
         ag_usage_error(__func__, "%lld..%lld is not within dimension %d of %s", (long long)start,
                        (long long)stop, dim, shape_text(x->shape));
@@ -215,10 +221,10 @@ Tensor *ag_squeeze(Tensor *x, int dim)
         ag_usage_error(__func__, "dimension %d of %s does not have size 1", dim,
                        shape_text(x->shape));
     }
-    AgShape shape = { x->shape.ndim - 1, { 0 } };
-    for (int i = 0, j = 0; i < x->shape.ndim; i++) {
+    AgShape shape = { 0, { 0 } };
+    for (int i = 0; i < x->shape.ndim; i++) {
         if (i != d) {
-            shape.dim[j++] = x->shape.dim[i];
+            shape.dim[shape.ndim++] = x->shape.dim[i];
         }
     }
     return ag_reshape(x, shape);
@@ -226,15 +232,17 @@ Tensor *ag_squeeze(Tensor *x, int dim)
 
 AgShape inserted(const char *what, const Tensor *x, int dim, int64_t n)
 {
-    int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
+    int ndim = x->shape.ndim + 1;
+    int d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS) {
         ag_usage_error(what, "dimension %d cannot be inserted into %s: expected %d to %d, and at "
                        "most %d dimensions", dim, shape_text(x->shape), -ndim, ndim - 1,
                        AG_MAX_DIMS);
     }
     AgShape shape = { ndim, { 0 } };
-    for (int i = 0, j = 0; i < ndim; i++) {
-        shape.dim[i] = i == d ? n : x->shape.dim[j++];
+    int next = 0;
+    for (int i = 0; i < ndim; i++) {
+        shape.dim[i] = i == d ? n : x->shape.dim[next++];
     }
     return shape;
 }

@@ -1,5 +1,5 @@
-/* table.c: the table of operations, from ops.def. A build with more operations has another file in
- * its place. */
+/* table.c: the table of operations: an Op for each entry of ops.def. table_entries.h has the macros
+ * that make one of the other. A build with more operations has another file in its place. */
 #include "kernels.h"
 #include "op.h"
 #include "ops/table.h"

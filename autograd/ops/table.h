@@ -1,5 +1,8 @@
-/* table.h: the numbers of the operations in op_table, and the functions that the entries of ops.def
- * name. */
+/* table.h: the table of operations, op_table, and the indexes of its entries: OP_add, OP_sub, ...
+ *
+ * ops.def lists the operations; an entry of the table is an Op (op.h). The forward function of add
+ * gives &op_table[OP_add] to the tape, and backward finds the rule there. op_entries.h declares the
+ * functions that the entries name. */
 #ifndef KAERU_OPS_TABLE_H
 #define KAERU_OPS_TABLE_H
 

@@ -1,8 +1,13 @@
-/* table_entries.h: the macros that make the entries of ops.def those of a table of Op. The list
- * undefines them. */
-/* Which value the rule of a function of one number reads: what unary_functions.def says. */
+/* table_entries.h: the macros that turn an entry of ops.def into an Op, for example
+ *
+ *     BINARY_OP(add, K_ADD, NEEDS_NONE, "a + b", "da = dy, db = dy")
+ *
+ * into { "add", "ag_add", "a + b", "da = dy, db = dy", .backward = binary_backward, ... }. ops.def
+ * undefines them at its end, so this file is included before each list and has no guard. */
+
+/* The value that the rule of a function of one number reads, from unary_functions.def. */
 #define UNARY_NEEDS(f) \
-    ((int)f##_READS == K_READS_X ? NEEDS_X0 : (int)f##_READS == K_READS_Y ? NEEDS_Y : NEEDS_NONE)
+    (((int)f##_READS == K_READS_X ? NEEDS_X0 : 0) + ((int)f##_READS == K_READS_Y ? NEEDS_Y : 0))
 
 #define OP(name, params, forward, backward_rule, ...) \
     { #name, "ag_" #name, forward, backward_rule, INPUTS_##name, NUMBERS_##name, __VA_ARGS__ },

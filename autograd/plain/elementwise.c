@@ -4,73 +4,42 @@
 #include <math.h>
 #include <string.h>
 
-static const double PI = 3.14159265358979323846;
+#include "functions.h"
 
 /* ---- functions of one number ----------------------------------------------------------------- */
 
-/* The argument of tanh in GPT's GELU, and its derivative. */
-static double gelu_inner(double x)
+/* Returns x^exponent. Frequent exponents are products. Another whole one raises |x|, and the sign
+ * comes after that. An exponent that is whole only as a real is not: x < 0 has no power then. */
+static real power(real x, double exponent)
 {
-    return sqrt(2 / PI) * (x + 0.044715 * x * x * x);
+    const real p = (real)exponent;
+    const bool whole = exponent == trunc(exponent), rounded = !whole && p == REAL(trunc)(p);
+    if (!whole && !rounded) return real_pow(x, p);
+    if (whole && exponent == 2) return x * x;
+    if (whole && exponent == 1) return x;
+    if (whole && exponent == 3) return x * x * x;
+    if (whole && exponent == -1) return 1 / x;
+    const real y = real_pow(REAL(fabs)(x), p);
+    if (rounded) return -INFINITY < x && x < 0 ? (real)NAN : y;
+    return fabs(fmod(exponent, 2)) == 1 ? REAL(copysign)(y, x) : y;
 }
 
-static double gelu_inner_slope(double x)
+static real silu_slope(real x)
 {
-    return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
+    real slope;
+    real_silu(x, &slope);
+    return slope;
 }
 
-/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give
- * infinity times 0, or subnormal numbers. */
-static const double GELU_FAR = 37;
-
-static double gelu(double x)
+/* Returns x, or 0 if x is subnormal. */
+static real without_subnormal(real x)
 {
-    return x < -GELU_FAR ? -0.0 : x / (1 + exp(-2 * gelu_inner(x)));
+    return REAL(fabs)(x) < (sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022) ? 0 : x;
 }
 
-static double gelu_slope(double x)
+real ref_unary_1(KUnary f, real x, double exponent, double second)
 {
-    if (fabs(x) > GELU_FAR) return x > 0;
-    double s = 1 / (1 + exp(-2 * gelu_inner(x)));
-    return s + 2 * x * s * (1 - s) * gelu_inner_slope(x);
-}
-
-static double gelu_erf(double x)
-{
-    return x < -GELU_FAR ? -0.0 : x / 2 * erfc(-x / sqrt(2));
-}
-
-static double gelu_erf_slope(double x)
-{
-    if (fabs(x) > GELU_FAR) return x > 0;
-    return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
-}
-
-static double silu(double x)
-{
-    return x < -800 ? -0.0 : x / (1 + exp(-x));         /* the formula gives NaN for -infinity */
-}
-
-static double silu_slope(double x)
-{
-    if (fabs(x) > 800) return x > 0;
-    double s = 1 / (1 + exp(-x));
-    return s + x * s * (1 - s);
-}
-
-static double softplus(double x)
-{
-    return isnan(x) ? x : (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
-}
-
-/* x, or 0 if it is subnormal as a real. */
-static double without_subnormal(double x)
-{
-    return fabs(x) < (sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022) ? 0 : x;
-}
-
-double ref_unary_1(KUnary f, double x, double p, double q)
-{
+    const real p = (real)exponent, q = (real)second;
     switch (f) {
 #define UNARY(name, reads, cost, value, gradient) case K_##name: return value;
 #include "unary_functions.def"
@@ -78,8 +47,9 @@ double ref_unary_1(KUnary f, double x, double p, double q)
     return 0;
 }
 
-static double unary_gradient(KUnary f, double dy, double x, double y, double p, double q)
+static real unary_gradient(KUnary f, real dy, real x, real y, double exponent, double second)
 {
+    const real p = (real)exponent, q = (real)second;
     switch (f) {
 #define UNARY(name, reads, cost, value, gradient) case K_##name: return gradient;
 #include "unary_functions.def"
@@ -90,7 +60,7 @@ static double unary_gradient(KUnary f, double dy, double x, double y, double p, 
 void ref_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 {
     for (int64_t i = 0; i < n; i++) {
-        y[i] = (real)ref_unary_1(f, x[i], p, q);
+        y[i] = ref_unary_1(f, x[i], p, q);
     }
 }
 
@@ -98,26 +68,26 @@ void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const rea
                         double p, double q, bool add)
 {
     for (int64_t i = 0; i < n; i++) {
-        double d = unary_gradient(f, dy[i], x ? x[i] : 0, y ? y[i] : 0, p, q);
-        dx[i] = (real)(add ? dx[i] + d : d);
+        real d = unary_gradient(f, dy[i], x ? x[i] : 0, y ? y[i] : 0, p, q);
+        dx[i] = add ? dx[i] + d : d;
     }
 }
 
 /* ---- two arrays and strided iterations ------------------------------------------------------- */
 
 /* An item of a walk: its index, its place in both arrays, and how many items are left with it. */
-typedef struct { int64_t left, index[K_DIMS], a, b; } Place;
+typedef struct { int64_t left, index[K_DIMS], a, b; } Step;
 
-static Place walk_start(const KWalk *w)
+static Step first_step(const KWalk *w)
 {
-    Place p = { .left = 1 };
+    Step p = { .left = 1 };
     for (int d = 0; d < w->ndim; d++) {
         p.left *= w->dim[d];
     }
     return p;
 }
 
-static void walk_next(const KWalk *w, Place *p)
+static void next_step(const KWalk *w, Step *p)
 {
     p->left--;
     for (int d = w->ndim - 1; d >= 0; d--) {
@@ -130,19 +100,19 @@ static void walk_next(const KWalk *w, Place *p)
     }
 }
 
-static double larger(double a, double b)
+static real larger(real a, real b)
 {
     return isnan(a) || a > b ? a : b;       /* b if b is NaN: then a > b is false */
 }
 
-static double binary(KBinary f, double a, double b)
+static real binary(KBinary f, real a, real b)
 {
     switch (f) {
     case K_ADD: return a + b;
     case K_SUB: return a - b;
     case K_MUL: return a * b;
     case K_DIV: return a / b;
-    case K_POW: return pow(a, b);
+    case K_POW: return real_pow(a, b);
     case K_MAX: return larger(a, b);
     case K_MIN: return -larger(-a, -b);
     }
@@ -151,14 +121,21 @@ static double binary(KBinary f, double a, double b)
 
 void ref_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
-        *y++ = (real)binary(f, a[p.a], b[p.b]);
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p)) {
+        *y++ = binary(f, a[p.a], b[p.b]);
     }
 }
 
-static double binary_back(KBinary f, bool second, double dy, double a, double b, double y)
+/* Returns the part of dy of an operand of max or min: all, none, or half if both are equal. */
+static real share(real dy, real own, real other, bool wins)
 {
-    double own = second ? b : a, other = second ? a : b;
+    if (own == other) return dy / 2;
+    return wins ? dy : 0;
+}
+
+static real binary_back(KBinary f, bool second, real dy, real a, real b, real y)
+{
+    real own = second ? b : a, other = second ? a : b;
     switch (f) {
     case K_ADD:
         break;
@@ -167,11 +144,11 @@ static double binary_back(KBinary f, bool second, double dy, double a, double b,
     case K_DIV: return second ? -dy / b * (a / b) : dy / b;
     case K_POW:
         if (second) {                   /* dy y ln a, 0 where a = 0; dy b a^(b-1), 0 where b = 0 */
-            return a == 0 && b >= 0 ? 0 : dy * y * log(a);
+            return a == 0 && b >= 0 ? 0 : dy * (y * real_log(a));
         }
-        return b == 0 ? 0 : dy * b * pow(a, b - 1);
-    case K_MAX: return own == other ? dy / 2 : own > other ? dy : 0;
-    case K_MIN: return own == other ? dy / 2 : own < other ? dy : 0;
+        return b == 0 ? 0 : dy * (b * real_pow(a, b - 1));
+    case K_MAX: return share(dy, own, other, own > other);
+    case K_MIN: return share(dy, own, other, own < other);
     }
     return 0;
 }
@@ -180,16 +157,16 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
                          const real *a, const real *b, const real *y, bool add)
 {
     int64_t i = 0;
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), i++) {
-        double d = binary_back(f, second, dy[i], a ? a[p.a] : 0, b ? b[p.b] : 0, y ? y[i] : 0);
-        da[i] = (real)(add ? da[i] + d : d);
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p), i++) {
+        real d = binary_back(f, second, dy[i], a ? a[p.a] : 0, b ? b[p.b] : 0, y ? y[i] : 0);
+        da[i] = add ? da[i] + d : d;
     }
 }
 
 void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate,
                 real value, bool add)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), y++) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p), y++) {
         real v = (mask[p.a] != 0) != negate ? chosen[p.b] : value;
         *y = add ? *y + v : v;
     }
@@ -197,14 +174,14 @@ void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *cho
 
 void ref_copy(const KWalk *walk, void *dst, const void *src, size_t size)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p)) {
         memcpy((char *)dst + p.a * (int64_t)size, (const char *)src + p.b * (int64_t)size, size);
     }
 }
 
 void ref_copy_add(const KWalk *walk, real *dst, const real *src)
 {
-    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p)) {
+    for (Step p = first_step(walk); p.left > 0; next_step(walk, &p)) {
         dst[p.a] += src[p.b];
     }
 }
@@ -219,13 +196,13 @@ void ref_fill(int64_t n, real *y, real value)
 void ref_axpy(int64_t n, real *y, real s, const real *x)
 {
     for (int64_t i = 0; i < n; i++) {
-        y[i] = (real)fma(s, x[i], y[i]);
+        y[i] = REAL(fma)(s, x[i], y[i]);
     }
 }
 
 void ref_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add)
 {
     for (int64_t i = 0; i < n; i++) {
-        y[i] = (add ? y[i] : 0) + s * (a[i] - b[i]);
+        y[i] = add ? REAL(fma)(s, a[i] - b[i], y[i]) : s * (a[i] - b[i]);
     }
 }

@@ -1,8 +1,8 @@
 /* patches.c: patches of images as plain loops. See plain.h. */
 #include "plain.h"
 
-/* The place in x of item `item` of the window at row p->first + `row` and column `v`; -1 in the
- * padding. */
+/* Returns the place in x of item `item` of the window at row p->first + `row` and column `v`, or -1
+ * in the padding. */
 static int64_t place_of(const KPatches *p, int64_t item, int64_t row, int64_t v)
 {
     int64_t channel = item / (p->kh * p->kw), i = item / p->kw % p->kh, j = item % p->kw;
@@ -28,10 +28,11 @@ void ref_patches_add(const KPatches *p, real *x, const real *matrix)
 {
     for (int64_t item = 0; item < p->c * p->kh * p->kw; item++) {
         for (int64_t row = 0; row < p->rows; row++) {
-            for (int64_t v = 0; v < p->ow; v++, matrix++) {
+            for (int64_t v = 0; v < p->ow; v++) {
                 int64_t place = place_of(p, item, row, v);
+                real d = *matrix++;
                 if (place >= 0) {
-                    x[place] += *matrix;
+                    x[place] += d;
                 }
             }
         }

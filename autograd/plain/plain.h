@@ -1,5 +1,6 @@
-/* plain.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and
- * what the double build runs. They compute in double, call libm and use one thread. */
+/* plain.h: every kernel once more as plain loops, ref_<name>: its definition. They compute in real,
+ * with the same order of every sum and the same formulas as the fast kernels, so in the float build
+ * they have their bits. They use one thread. The double build and the book alone run them. */
 #ifndef KAERU_PLAIN_H
 #define KAERU_PLAIN_H
 
@@ -9,6 +10,6 @@
 #include "kernels.def"
 
 /* y = f(x) for one number. */
-double ref_unary_1(KUnary f, double x, double p, double q);
+real ref_unary_1(KUnary f, real x, double p, double q);
 
 #endif

@@ -4,16 +4,141 @@
 #include <math.h>
 #include <string.h>
 
+#include "functions.h"
+
+/* ---- the order of a sum ---------------------------------------------------------------------- */
+
+/* A sum along a row: 32 sums side by side, the lanes. Term i is added to lane i % 32. After 4096
+ * terms, and at the end, lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1, and lane 0 is
+ * added to the total. So a processor can add 4, 8, 16 or 32 terms at once, as the fast kernels do,
+ * and the order of the additions is the same for all of them. The blocks keep the error of a long
+ * sum small. */
+enum { LANES = 32, ROW_BLOCK = 4096 };
+typedef struct { real lane[LANES]; int64_t n; double total; } RowSum;
+
+static void row_end_block(RowSum *s)
+{
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; l++) {
+            s->lane[l] += s->lane[l + half];
+        }
+    }
+    *s = (RowSum){ .total = s->total + s->lane[0] };
+}
+
+static void row_add(RowSum *s, real term)
+{
+    s->lane[s->n++ % LANES] += term;
+    if (s->n == ROW_BLOCK) {
+        row_end_block(s);
+    }
+}
+
+static double row_total(RowSum *s)
+{
+    if (s->n > 0) {
+        row_end_block(s);
+    }
+    return s->total;
+}
+
+/* A sum down a column: a chunk is some whole blocks of 64 rows, and there are at most 32 chunks.
+ * Each block, each chunk and the total is one chain of additions from 0. In the fast kernels,
+ * threads can take chunks. */
+enum { COLUMN_BLOCK = 64, COLUMN_CHUNKS = 32 };
+typedef struct { int64_t length, row; real block, chunk, total; } ColumnSum;
+
+/* Returns the length of a chunk if n items become at most `most` chunks of whole blocks. */
+static int64_t chunk_length(int64_t n, int64_t most, int64_t block)
+{
+    int64_t length = (n + most - 1) / most;
+    return (length + block - 1) / block * block;
+}
+
+static ColumnSum column_start(int64_t rows)
+{
+    return (ColumnSum){ .length = chunk_length(rows, COLUMN_CHUNKS, COLUMN_BLOCK) };
+}
+
+static void column_end_block(ColumnSum *s)
+{
+    s->chunk += s->block;
+    s->block = 0;
+}
+
+static void column_end_chunk(ColumnSum *s)
+{
+    s->total += s->chunk;
+    s->chunk = 0;
+}
+
+/* Adds a b, which is not rounded before the sum. */
+static void column_add(ColumnSum *s, real a, real b)
+{
+    s->block = REAL(fma)(a, b, s->block);
+    s->row++;
+    if (s->row % COLUMN_BLOCK == 0) {
+        column_end_block(s);
+    }
+    if (s->row % s->length == 0) {
+        column_end_chunk(s);
+    }
+}
+
+static real column_total(ColumnSum *s)
+{
+    column_end_block(s);
+    column_end_chunk(s);
+    return s->total;
+}
+
+/* ---- sums and extremes ----------------------------------------------------------------------- */
+
 /* A row of n items: item j is x[j * step]. */
 typedef struct { const real *x; int64_t step, n; } Row;
 
-/* The items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
+/* Returns the items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
 static Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
 {
     return (Row){ x + at / inner * n * inner + at % inner, inner, n };
 }
 
-static double row_sum(Row r)
+/* What is summed: the items, their differences from the mean, or the squares of these. */
+typedef enum { VALUE, DEVIATION, SQUARE } Term;
+
+static real term_of(Term term, real x, real mean)
+{
+    const real deviation = x - mean;
+    if (term == VALUE) return x;
+    return term == DEVIATION ? deviation : deviation * deviation;
+}
+
+/* Returns the sum of a row's terms. If its items lie side by side, it is the sum along a row, and
+ * threads can share a very long one: it is cut into at most 256 chunks of whole blocks. If not, the
+ * items are in a column. */
+static real sum_of(Row r, Term term, real mean)
+{
+    if (r.step == 1) {
+        const int64_t length = chunk_length(r.n, 256, ROW_BLOCK);
+        double total = 0;
+        for (int64_t begin = 0; begin < r.n; begin += length) {
+            RowSum sum = { .total = 0 };
+            for (int64_t j = begin; j < r.n && j < begin + length; j++) {
+                row_add(&sum, term_of(term, r.x[j], mean));
+            }
+            total += (real)row_total(&sum);
+        }
+        return (real)total;
+    }
+    ColumnSum sum = column_start(r.n);
+    for (int64_t j = 0; j < r.n; j++) {
+        column_add(&sum, 1, term_of(term, r.x[j * r.step], mean));
+    }
+    return column_total(&sum);
+}
+
+/* Returns the sum in double of a row's items, where that in reals is beyond the largest one. */
+static double sum_in_double(Row r)
 {
     double sum = 0;
     for (int64_t j = 0; j < r.n; j++) {
@@ -22,25 +147,25 @@ static double row_sum(Row r)
     return sum;
 }
 
-/* Mean and sum of squared differences from it. The first mean has rounding errors; the sum of the
- * differences corrects both, so that a row of equal numbers has a variance of exactly 0. */
-static double row_mean(Row r, double *squares)
+static double squares_in_double(Row r, double mean)
 {
-    double mean = row_sum(r) / (double)r.n, d1 = 0, d2 = 0;
+    double sum = 0;
     for (int64_t j = 0; j < r.n; j++) {
-        double d = r.x[j * r.step] - mean;
-        d1 += d;
-        d2 += d * d;
+        double c = r.x[j * r.step] - mean;
+        sum += c * c;
     }
-    *squares = d2 - d1 * d1 / (double)r.n;
-    return isfinite(mean) ? mean + d1 / (double)r.n : mean;
+    return sum;
 }
 
 void ref_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
 {
     for (int64_t at = 0; at < outer * inner; at++) {
-        double sum = scale * row_sum(row_of(x, n, inner, at));
-        y[at] = (real)(add ? y[at] + sum : sum);
+        const Row r = row_of(x, n, inner, at);
+        const real sum = scale * sum_of(r, VALUE, 0);
+        y[at] = add ? y[at] + sum : sum;
+        if (scale < 1 && !add && !isfinite(y[at])) {
+            y[at] = (real)(scale * sum_in_double(r));
+        }
     }
 }
 
@@ -63,25 +188,52 @@ void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, c
     }
 }
 
+/* Computes the mean as two numbers. The first one has rounding errors; the mean of the deviations
+ * from it corrects it, and what the corrected one loses by rounding is `rest`. */
 void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest,
              const real *x, real scale)
 {
+    const real share = (real)(1 / (double)n);
     for (int64_t at = 0; at < outer * inner; at++) {
-        double squares, m = row_mean(row_of(x, n, inner, at), &squares);
-        mean[at] = (real)m;
-        rest[at] = isfinite(m) ? (real)(m - mean[at]) : 0;
-        y[at] = (real)(squares * scale);
+        const Row r = row_of(x, n, inner, at);
+        const real first = share * sum_of(r, VALUE, 0), off = share * sum_of(r, DEVIATION, first);
+        mean[at] = first + off;
+        rest[at] = off - (mean[at] - first);
+        if (!isfinite(mean[at])) {
+            const double exact = sum_in_double(r) / (double)n;
+            mean[at] = (real)exact;
+            rest[at] = isfinite(mean[at]) ? (real)(exact - mean[at]) : 0;
+        }
+        y[at] = sum_of(r, SQUARE, mean[at]);
+        if (y[at] == (real)INFINITY) {
+            y[at] = (real)(scale * squares_in_double(r, (double)mean[at] + rest[at]));
+            continue;
+        }
+        const real squares = (real)(y[at] - (double)n * rest[at] * rest[at]);
+        y[at] = scale * (squares < 0 ? 0 : squares);
     }
 }
 
+/* Adds up along a row with 16 lanes of doubles, in at most 256 pieces of whole blocks. */
 double ref_squared_distance(int64_t n, const real *a, const real *b)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double d = (double)a[i] - (b ? (double)b[i] : 0);
-        sum += d * d;
+    enum { SQUARE_LANES = 16 };
+    const int64_t length = chunk_length(n, 256, ROW_BLOCK);
+    double total = 0;
+    for (int64_t begin = 0; begin < n; begin += length) {
+        double lane[SQUARE_LANES] = { 0 };
+        for (int64_t i = begin; i < n && i < begin + length; i++) {
+            double d = (double)a[i] - (b ? (double)b[i] : 0);
+            lane[i % SQUARE_LANES] += d * d;
+        }
+        for (int half = SQUARE_LANES / 2; half > 0; half /= 2) {
+            for (int l = 0; l < half; l++) {
+                lane[l] += lane[l + half];
+            }
+        }
+        total += lane[0];
     }
-    return sum;
+    return total;
 }
 
 bool ref_all_finite(int64_t n, const real *x)
@@ -94,39 +246,59 @@ bool ref_all_finite(int64_t n, const real *x)
 
 /* ---- softmax --------------------------------------------------------------------------------- */
 
-static double row_max(int64_t n, const real *x)
+/* Returns the largest item that is not NaN. */
+static real row_max(int64_t n, const real *x)
 {
-    double best = -INFINITY;
+    real best = (real)-INFINITY;
     for (int64_t j = 0; j < n; j++) {
-        if (x[j] > best || isnan(x[j])) {
-            best = x[j];
-        }
+        best = x[j] > best ? x[j] : best;
     }
     return best;
 }
 
-/* ln of the sum of e^(x - *best), where *best is the largest item; both are -infinity for a row of
- * -infinity. Their sum would lose the digits of the smaller one. */
-static double log_sum_above(int64_t n, const real *x, double *best)
+/* Returns `value`, but NaN if an item of the row is NaN: for a row without an item above
+ * -infinity. */
+static real masked_value(int64_t n, const real *x, real value)
 {
-    double sum = 0;
-    *best = row_max(n, x);
-    if (*best == -INFINITY) return *best;
     for (int64_t j = 0; j < n; j++) {
-        sum += exp(x[j] - *best);
+        if (isnan(x[j])) return (real)NAN;
     }
-    return log(sum);
+    return value;
+}
+
+/* Sets *best to the largest item and returns the logarithm of the sum of e^(x - *best). ln of the
+ * sum of e^x is *best plus that: two numbers, since their sum would lose digits of the smaller one.
+ * Both are -infinity for a row of -infinity. */
+static double log_sum_above(int64_t n, const real *x, real *best)
+{
+    RowSum sum = { .total = 0 };
+    *best = row_max(n, x);
+    if (*best == (real)-INFINITY) return masked_value(n, x, *best);
+    for (int64_t j = 0; j < n; j++) {
+        row_add(&sum, real_exp_negative(x[j] - *best));
+    }
+    return ag_math_log(row_total(&sum));
 }
 
 void ref_softmax(int64_t rows, int64_t n, real *y, const real *x)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double best = row_max(n, x), sum = 0;
-        for (int64_t j = 0; j < n; j++) {
-            sum += exp(x[j] - best);
+        const real best = row_max(n, x);
+        RowSum sum = { .total = 0 };
+        if (best == (real)-INFINITY) {
+            const real value = masked_value(n, x, 0);
+            for (int64_t j = 0; j < n; j++) {
+                y[j] = value;
+            }
+            continue;
         }
         for (int64_t j = 0; j < n; j++) {
-            y[j] = best == -INFINITY ? 0 : (real)(exp(x[j] - best) / sum);
+            y[j] = real_exp_negative(x[j] - best);
+            row_add(&sum, y[j]);
+        }
+        const real scale = (real)(1 / row_total(&sum));
+        for (int64_t j = 0; j < n; j++) {
+            y[j] *= scale;
         }
     }
 }
@@ -135,12 +307,13 @@ void ref_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, con
                           bool add)
 {
     for (int64_t r = 0; r < rows; r++, dx += n, dy += n, y += n) {
-        double dot = 0;
+        RowSum sum = { .total = 0 };
         for (int64_t j = 0; j < n; j++) {
-            dot += (double)dy[j] * y[j];
+            row_add(&sum, dy[j] * y[j]);
         }
+        const real dot = (real)row_total(&sum);
         for (int64_t j = 0; j < n; j++) {
-            dx[j] = (real)((add ? dx[j] : 0) + y[j] * (dy[j] - dot));
+            dx[j] = add ? REAL(fma)(y[j], dy[j] - dot, dx[j]) : y[j] * (dy[j] - dot);
         }
     }
 }
@@ -148,9 +321,10 @@ void ref_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, con
 void ref_log_softmax(int64_t rows, int64_t n, real *y, const real *x)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double best, log_sum = log_sum_above(n, x, &best);
+        real best;
+        const real log_sum = (real)log_sum_above(n, x, &best);
         for (int64_t j = 0; j < n; j++) {
-            y[j] = (real)(log_sum == -INFINITY ? -INFINITY : x[j] - best - log_sum);
+            y[j] = best == (real)-INFINITY ? log_sum : x[j] - best - log_sum;
         }
     }
 }
@@ -159,83 +333,251 @@ void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy,
                               bool add)
 {
     for (int64_t r = 0; r < rows; r++, dx += n, dy += n, y += n) {
-        double sum = row_sum((Row){ dy, 1, n });
+        RowSum total = { .total = 0 };
         for (int64_t j = 0; j < n; j++) {
-            dx[j] = (real)((add ? dx[j] : 0) + dy[j] - exp(y[j]) * sum);
+            row_add(&total, dy[j]);
+        }
+        const real sum = (real)row_total(&total);
+        for (int64_t j = 0; j < n; j++) {
+            real d = REAL(fma)(-real_exp_negative(y[j]), sum, dy[j]);
+            dx[j] = add ? dx[j] + d : d;
         }
     }
 }
 
-/* ---- layer norm ------------------------------------------------------------------------------ */
+/* ---- layer norm and RMS norm ----------------------------------------------------------------- */
+
+/* What the rows of a call share. RMS norm is not centered: it subtracts no mean. */
+typedef struct {
+    int64_t n;
+    bool centered, eps_inside;
+    double eps, divisor;                    /* of the sum of squares */
+    const real *gamma, *beta;               /* NULL: none */
+} Norm;
+
+/* The numbers that a row's backward needs. */
+typedef struct { real mean, rest, rstd; } Statistics;
+
+static Norm layer_norm_of(int64_t n, AgNorm kind, const real *gamma, const real *beta)
+{
+    const double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
+    return (Norm){ n, true, kind.eps_inside, kind.eps, divisor, gamma, beta };
+}
+
+static Norm rms_norm_of(int64_t n, double eps, const real *gamma)
+{
+    return (Norm){ n, false, true, eps, (double)n, gamma, NULL };
+}
+
+static double deviation_of(const Norm *k, double var)
+{
+    return k->eps_inside ? sqrt(var + k->eps) : sqrt(var) + k->eps;
+}
+
+/* Returns whether the sums in reals are good enough. If not (NaN, too), the row is computed in
+ * double. */
+static bool is_ordinary(real rstd)
+{
+    return 0x1p-50 < rstd && rstd < 0x1p50;
+}
+
+/* Returns whether a row's gradients are computed in double. */
+static bool is_extreme(real rstd)
+{
+    return rstd >= 0x1p50 || (0 < rstd && rstd <= 0x1p-50);
+}
+
+/* Computes a row whose squares leave the range of floats. The first item is subtracted before the
+ * mean is computed, so that equal numbers have a deviation of exactly 0. One below 2^-126 counts as
+ * 0: its reciprocal could be infinite. */
+static Statistics row_in_double(const Norm *k, real *y, const real *x)
+{
+    const double first = k->centered && k->n > 0 ? (double)x[0] : 0;
+    double sum = 0, squares = 0;
+    for (int64_t j = 0; j < k->n; j++) {
+        sum += x[j] - first;
+    }
+    const double off = k->centered ? sum / (double)k->n : 0;
+    for (int64_t j = 0; j < k->n; j++) {
+        double c = x[j] - first - off;
+        squares += c * c;
+    }
+    const double deviation = deviation_of(k, squares / k->divisor);
+    const double rstd = deviation < 0x1p-126 ? 0 : 1 / deviation;
+    for (int64_t j = 0; j < k->n; j++) {
+        double normal = (x[j] - first - off) * rstd;
+        y[j] = (real)(normal * (k->gamma ? k->gamma[j] : 1) + (k->beta ? k->beta[j] : 0));
+    }
+    const real mean = (real)(first + off);
+    return (Statistics){ mean, (real)(first - mean + off), (real)rstd };
+}
+
+/* Returns minus the derivative of rstd by an item, divided by the item's deviation from the mean:
+ * r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
+static double slope_of(const Norm *k, double rstd)
+{
+    if (rstd == 0) return 0;
+    if (k->eps_inside) return rstd * rstd * rstd / k->divisor;
+    const double sigma = 1 / rstd - k->eps;
+    return sigma <= 0 ? 0 : rstd * rstd / (k->divisor * sigma);
+}
+
+static void backward_in_double(const Norm *k, Statistics s, real *dx, const real *dy, const real *x,
+                               bool add)
+{
+    const double mean = s.mean, rest = s.rest, r = s.rstd;
+    double sum = 0, dot = 0;
+    for (int64_t j = 0; j < k->n; j++) {
+        double g = dy[j] * (k->gamma ? (double)k->gamma[j] : 1);
+        sum += g;
+        dot += g * (x[j] - mean - rest);
+    }
+    const double shift = k->centered ? -r * sum / (double)k->n : 0, slope = -slope_of(k, r) * dot;
+    for (int64_t j = 0; j < k->n; j++) {
+        double g = dy[j] * (k->gamma ? (double)k->gamma[j] : 1);
+        real value = (real)(slope * (x[j] - mean - rest) + (r * g + shift));
+        dx[j] = add ? dx[j] + value : value;
+    }
+}
+
+/* Returns dy gamma: the gradient of the normalized item j. */
+static real gradient_of(const Norm *k, const real *dy, int64_t j)
+{
+    return k->gamma ? dy[j] * k->gamma[j] : dy[j];
+}
+
+/* Computes a row of y from (t - rest) rstd with t = x - mean, which is exact where the mean is
+ * large and the deviation small. */
+static Statistics layer_norm_row(const Norm *k, real *y, const real *x)
+{
+    const double n = (double)k->n;
+    RowSum sum = { .total = 0 }, deviations = { .total = 0 }, squares = { .total = 0 };
+    for (int64_t j = 0; j < k->n; j++) {
+        row_add(&sum, x[j]);
+    }
+    const real mean = (real)(row_total(&sum) / n);
+    for (int64_t j = 0; j < k->n; j++) {
+        real t = x[j] - mean;
+        row_add(&deviations, t);
+        row_add(&squares, t * t);
+    }
+    const double off = row_total(&deviations) / n;
+    const double var = (row_total(&squares) - row_total(&deviations) * off) / k->divisor;
+    const real rest = (real)off, rstd = (real)(1 / deviation_of(k, var < 0 ? 0 : var));
+    if (!is_ordinary(rstd)) return row_in_double(k, y, x);
+    for (int64_t j = 0; j < k->n; j++) {
+        y[j] = REAL(fma)(x[j] - mean, rstd, -rest * rstd);
+        if (k->gamma && k->beta) {
+            y[j] = REAL(fma)(y[j], k->gamma[j], k->beta[j]);
+        } else if (k->gamma) {
+            y[j] *= k->gamma[j];
+        } else if (k->beta) {
+            y[j] += k->beta[j];
+        }
+    }
+    return (Statistics){ mean, rest, rstd };
+}
 
 void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
                     const real *x, const real *gamma, const real *beta, AgNorm kind)
 {
-    double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
-    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double squares, m = row_mean((Row){ x, 1, n }, &squares), var = squares / divisor;
-        double deviation = kind.eps_inside ? sqrt(var + kind.eps) : sqrt(var) + kind.eps;
-        double scale = deviation == 0 ? 0 : 1 / deviation;
-        mean[r] = (real)m;
-        rest[r] = (real)(m - mean[r]);
-        rstd[r] = (real)scale;
-        for (int64_t j = 0; j < n; j++) {
-            y[j] = (real)((x[j] - m) * scale * (gamma ? gamma[j] : 1) + (beta ? beta[j] : 0));
-        }
+    const Norm k = layer_norm_of(n, kind, gamma, beta);
+    for (int64_t r = 0; r < rows; r++) {
+        const Statistics s = layer_norm_row(&k, y + r * n, x + r * n);
+        mean[r] = s.mean;
+        rest[r] = s.rest;
+        rstd[r] = s.rstd;
     }
+}
+
+/* Computes an item of ref_sum_normalized in double, where a row's numbers are extreme. */
+static real column_in_double(int64_t rows, int64_t n, int64_t j, real start, const real *dy,
+                             const real *x, const real *mean, const real *rest, const real *rstd)
+{
+    double sum = start;
+    for (int64_t r = 0; r < rows; r++) {
+        double c = x[r * n + j] - (mean ? (double)mean[r] : 0) - (mean ? (double)rest[r] : 0);
+        sum += dy[r * n + j] * (c * rstd[r]);
+    }
+    return (real)sum;
 }
 
 void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
                         const real *mean, const real *rest, const real *rstd, bool add)
 {
     for (int64_t j = 0; j < n; j++) {
-        double sum = 0;
+        ColumnSum sum = column_start(rows);
         for (int64_t r = 0; r < rows; r++) {
-            sum += dy[r * n + j] * ((double)x[r * n + j] - (mean ? (double)mean[r] + rest[r] : 0)) *
-                   rstd[r];
+            const real item = x[r * n + j];
+            column_add(&sum, dy[r * n + j],
+                       mean ? REAL(fma)(item - mean[r], rstd[r], -(rest[r] * rstd[r]))
+                            : item * rstd[r]);
         }
-        y[j] = (real)((add ? y[j] : 0) + sum);
+        y[j] = add ? y[j] + column_total(&sum) : column_total(&sum);
     }
 }
 
-/* y = g c r with c = x - mean, r = 1 / deviation:
- *     dx_j = r (g_j - mean g) - r' c_j sum(g c)
- * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor
- * of the variance. */
+/* Computes dgamma. */
+static void sum_dgamma(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
+                       const real *mean, const real *rest, const real *rstd, bool add)
+{
+    bool extreme = false;
+    for (int64_t r = 0; r < rows; r++) {
+        extreme = extreme || is_extreme(rstd[r]);
+    }
+    if (!extreme) {
+        ref_sum_normalized(rows, n, y, dy, x, mean, rest, rstd, add);
+        return;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        y[j] = column_in_double(rows, n, j, add ? y[j] : 0, dy, x, mean, rest, rstd);
+    }
+}
+
+/* Computes, with c = t - rest, t = x - mean, and g = dy gamma: dx = r (g - mean g) - k c sum(g c),
+ * where sum(g c) = sum(g t) - rest sum(g). All that is the same for each item is in `shift`. */
+static void layer_norm_backward_row(const Norm *k, Statistics s, real *dx, const real *dy,
+                                    const real *x, bool add)
+{
+    const double r = s.rstd, rest = s.rest;
+    RowSum sum_g = { .total = 0 }, sum_gt = { .total = 0 };
+    for (int64_t j = 0; j < k->n; j++) {
+        const real g = gradient_of(k, dy, j);
+        row_add(&sum_g, g);
+        row_add(&sum_gt, g * (x[j] - s.mean));
+    }
+    const double sum = row_total(&sum_g), dot = row_total(&sum_gt) - rest * sum;
+    const double slope = slope_of(k, r) * dot;
+    const real shift = (real)(slope * rest - r * sum / (double)k->n);
+    for (int64_t j = 0; j < k->n; j++) {
+        const real g = gradient_of(k, dy, j);
+        const real d = REAL(fma)((real)-slope, x[j] - s.mean, REAL(fma)(s.rstd, g, shift));
+        dx[j] = add ? dx[j] + d : d;
+    }
+}
+
+/* Computes a row of one item in double, where g - mean g is exactly 0. */
 void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                              bool add_gamma, real *dbeta, bool add_beta, const real *dy,
                              const real *x, const real *mean, const real *rest, const real *rstd,
                              const real *gamma, AgNorm kind)
 {
-    double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
+    const Norm k = layer_norm_of(n, kind, gamma, NULL);
     for (int64_t r = 0; r < rows && dx; r++) {
-        const real *g = dy + r * n, *xr = x + r * n;
-        double m = (double)mean[r] + rest[r], s = rstd[r], sum = 0, dot = 0;
-        for (int64_t j = 0; j < n; j++) {
-            double gj = g[j] * (double)(gamma ? gamma[j] : 1);
-            sum += gj;
-            dot += gj * (xr[j] - m);
-        }
-        double sigma = 1 / s - kind.eps;                        /* only for eps outside the root */
-        double slope = s == 0            ? 0
-                       : kind.eps_inside ? s * s * s / divisor
-                       : sigma <= 0      ? 0
-                                         : s * s / (divisor * sigma);
-        for (int64_t j = 0; j < n; j++) {
-            double gj = g[j] * (double)(gamma ? gamma[j] : 1);
-            double d = s * (gj - sum / (double)n) - slope * dot * (xr[j] - m);
-            dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
+        const Statistics s = { mean[r], rest[r], rstd[r] };
+        if (n == 1 || is_extreme(s.rstd)) {
+            backward_in_double(&k, s, dx + r * n, dy + r * n, x + r * n, add_x);
+        } else {
+            layer_norm_backward_row(&k, s, dx + r * n, dy + r * n, x + r * n, add_x);
         }
     }
     if (dgamma) {
-        ref_sum_normalized(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
+        sum_dgamma(rows, n, dgamma, dy, x, mean, rest, rstd, add_gamma);
     }
     if (dbeta) {
         ref_sum(1, rows, n, dbeta, dy, 1, add_beta);
     }
 }
-
-/* ---- RMS norm, rotations --------------------------------------------------------------------- */
 
 void ref_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
                    const real *x, const real *mean, const real *factor, const real *beta)
@@ -250,20 +592,42 @@ void ref_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real
     }
 }
 
+static Statistics rms_norm_row(const Norm *k, real *y, const real *x)
+{
+    RowSum squares = { .total = 0 };
+    for (int64_t j = 0; j < k->n; j++) {
+        row_add(&squares, x[j] * x[j]);
+    }
+    const real rstd = (real)(1 / deviation_of(k, row_total(&squares) / k->divisor));
+    if (!is_ordinary(rstd)) return row_in_double(k, y, x);
+    for (int64_t j = 0; j < k->n; j++) {
+        y[j] = k->gamma ? x[j] * rstd * k->gamma[j] : x[j] * rstd;
+    }
+    return (Statistics){ .rstd = rstd };
+}
+
 void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
                   double eps)
 {
-    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double squares = 0;
-        for (int64_t j = 0; j < n; j++) {
-            squares += (double)x[j] * x[j];
-        }
-        double deviation = sqrt(squares / (double)n + eps),
-               scale = deviation == 0 ? 0 : 1 / deviation;
-        rstd[r] = (real)scale;
-        for (int64_t j = 0; j < n; j++) {
-            y[j] = (real)(x[j] * scale * (gamma ? gamma[j] : 1));
-        }
+    const Norm k = rms_norm_of(n, eps, gamma);
+    for (int64_t r = 0; r < rows; r++) {
+        rstd[r] = rms_norm_row(&k, y + r * n, x + r * n).rstd;
+    }
+}
+
+/* Computes, with g = dy gamma, dx = r g - r^3 / n x sum(g x). */
+static void rms_norm_backward_row(const Norm *k, Statistics s, real *dx, const real *dy,
+                                  const real *x, bool add)
+{
+    const double r = s.rstd;
+    RowSum sum = { .total = 0 };
+    for (int64_t j = 0; j < k->n; j++) {
+        row_add(&sum, gradient_of(k, dy, j) * x[j]);
+    }
+    const real slope = (real)(-r * r * r / (double)k->n * row_total(&sum));
+    for (int64_t j = 0; j < k->n; j++) {
+        const real d = REAL(fma)(slope, x[j], s.rstd * gradient_of(k, dy, j));
+        dx[j] = add ? dx[j] + d : d;
     }
 }
 
@@ -271,21 +635,21 @@ void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
                            bool add_gamma, const real *dy, const real *x, const real *rstd,
                            const real *gamma)
 {
+    const Norm k = rms_norm_of(n, 0, gamma);
     for (int64_t r = 0; r < rows && dx; r++) {
-        const real *g = dy + r * n, *xr = x + r * n;
-        double s = rstd[r], dot = 0;
-        for (int64_t j = 0; j < n; j++) {
-            dot += g[j] * (double)(gamma ? gamma[j] : 1) * xr[j];
-        }
-        for (int64_t j = 0; j < n; j++) {
-            double d = s * g[j] * (gamma ? gamma[j] : 1) - s * s * s / (double)n * dot * xr[j];
-            dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
+        const Statistics s = { .rstd = rstd[r] };
+        if (is_extreme(s.rstd)) {
+            backward_in_double(&k, s, dx + r * n, dy + r * n, x + r * n, add_x);
+        } else {
+            rms_norm_backward_row(&k, s, dx + r * n, dy + r * n, x + r * n, add_x);
         }
     }
     if (dgamma) {
-        ref_sum_normalized(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
+        sum_dgamma(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
     }
 }
+
+/* ---- rotations ------------------------------------------------------------------------------- */
 
 void ref_rope(const KRope *p, real *y, const real *x, const real *table)
 {
@@ -293,11 +657,11 @@ void ref_rope(const KRope *p, real *y, const real *x, const real *table)
         int64_t head = i / p->n, pair = i % p->n, row = head / p->heads % p->period;
         int64_t a = head * 2 * p->n + (p->adjacent ? 2 * pair : pair),
                 b = a + (p->adjacent ? 1 : p->n);
-        double c = table[row * 2 * p->n + pair],
-               s = (p->back ? -1 : 1) * (double)table[row * 2 * p->n + p->n + pair];
-        double ya = x[a] * c - x[b] * s, yb = x[b] * c + x[a] * s;
-        y[a] = (real)((p->add ? y[a] : 0) + ya);
-        y[b] = (real)((p->add ? y[b] : 0) + yb);
+        real c = table[row * 2 * p->n + pair],
+             s = (p->back ? -1 : 1) * table[row * 2 * p->n + p->n + pair];
+        real ya = REAL(fma)(-x[b], s, x[a] * c), yb = REAL(fma)(x[a], s, x[b] * c);
+        y[a] = p->add ? y[a] + ya : ya;
+        y[b] = p->add ? y[b] + yb : yb;
     }
 }
 
@@ -307,33 +671,42 @@ void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log
                        const real *logits, const int32_t *target, int32_t ignore, double smoothing)
 {
     for (int64_t r = 0; r < rows; r++, logits += n) {
-        double best, ls = log_sum_above(n, logits, &best), mean = 0;
-        top[r] = (real)best;
+        const double ls = log_sum_above(n, logits, &top[r]);
         log_sum[r] = (real)ls;
         if (target[r] == ignore) {
             loss[r] = 0;
         } else if (ls == -INFINITY) {
             loss[r] = (real)INFINITY;
         } else {
-            for (int64_t j = 0; j < n && smoothing != 0; j++) {
-                mean += (logits[j] - best) / (double)n;
+            double value = ls - ((double)logits[target[r]] - top[r]);
+            if (smoothing != 0) {
+                RowSum sum = { .total = 0 };
+                for (int64_t j = 0; j < n; j++) {
+                    row_add(&sum, logits[j] - top[r]);
+                }
+                const double mean = row_total(&sum) / (double)n;
+                value = (1 - smoothing) * value + smoothing * (ls - mean);
             }
-            loss[r] = (real)((1 - smoothing) * (ls - (logits[target[r]] - best)) +
-                             smoothing * (ls - mean));
+            loss[r] = (real)value;
         }
     }
 }
 
+/* Takes each probability in a row of -infinity as 0. */
 void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits,
                                 const real *top, const real *log_sum, const int32_t *target,
                                 int32_t ignore, double smoothing, real scale, bool add)
 {
+    const real smoothed = (real)(-scale * smoothing / (double)n);
     for (int64_t r = 0; r < rows; r++, logits += n, dlogits += n) {
+        const bool masked = log_sum[r] == (real)-INFINITY, ignored = target[r] == ignore;
         for (int64_t j = 0; j < n; j++) {
-            double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - top[r] - log_sum[r]);
-            double t = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
-            double d = target[r] == ignore ? 0 : scale * (p - t);
-            dlogits[j] = (real)((add ? dlogits[j] : 0) + d);
+            real p = masked ? 0 : real_exp_negative(logits[j] - top[r] - log_sum[r]);
+            real d = ignored ? 0 : REAL(fma)(p, scale, smoothed);
+            dlogits[j] = add ? dlogits[j] + d : d;
+        }
+        if (!ignored) {
+            dlogits[target[r]] -= (real)(scale * (1 - smoothing));
         }
     }
 }

@@ -18,11 +18,3 @@ void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
         body(arg, 0, n);
     }
 }
-
-int64_t k_chunks(int64_t n, int64_t grain, int64_t threads)
-{
-    (void)n;
-    (void)grain;
-    (void)threads;
-    return 1;
-}

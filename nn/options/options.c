@@ -1,6 +1,7 @@
 /* options.c: options to and from settings, and from a command line, by the table of their fields. */
 #include "kaeru/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "fields.h"

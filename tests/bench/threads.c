@@ -28,6 +28,7 @@
 
 #include "bench.h"
 #include "attention_blocks.h"
+#include "chunks.h"
 #include "kernel_table.h"
 #include "kaeru/autograd.h"
 #include "moved.h"
@@ -176,10 +177,10 @@ static double count_step(const Workload *w, void *state)
 /* Fills `fastest` from steps that pretend to have so many threads: at least three, for so many seconds. */
 static void count_steps(const Workload *w, void *state, int threads, double seconds)
 {
-    const KernelTable *before = k_table();
+    const KernelTable *before = k_table_in_use;
     own = *before;
     counted.name = own.name;
-    k_use_table(&counted);
+    k_table_in_use = &counted;
     ag_set_threads(threads);
     pretended = threads;
     double begin = seconds_now(), least = INFINITY;
@@ -200,7 +201,7 @@ static void count_steps(const Workload *w, void *state, int threads, double seco
             least = time;
         }
     }
-    k_use_table(before);
+    k_table_in_use = before;
 }
 
 /* The time that a call of the clock adds to a piece. */

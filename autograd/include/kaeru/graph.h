@@ -1,5 +1,5 @@
-/* graph.h: the headers of the graph that operations record: its gradients, and what else a program does with it. The operations
- * are in autograd.h, which includes this file. */
+/* graph.h: includes the headers of the graph that operations record: gradients, and what else a
+ * program does with the graph. The operations are in autograd.h, which includes this file. */
 #ifndef KAERU_GRAPH_H
 #define KAERU_GRAPH_H
 

@@ -14,7 +14,7 @@
 
 AG_PUBLIC_BEGIN
 
-/* two tensors, broadcast by NumPy's rules: a and b AG_REAL -> y of the shape that both broadcast to; if there is none, that
+/* two tensors, broadcast by NumPy's rules: a and b AG_REAL -> y of the shape that both broadcast to. If there is none, that
  *     is a usage error */
 
 /* y = a + b; da = dy, db = dy */
@@ -92,10 +92,10 @@ Tensor *ag_matmul(Tensor *a, Tensor *b);
 Tensor *ag_linear(Tensor *x, Tensor *weight, Tensor *bias);
 
 /* y = softmax(q k^T / sqrt(K)) v in each of options.heads parts of the last dimension: q (B,T,D), k and v (B,S,D), mask
- *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), K = D/heads; a mask of reals is added to q k^T / sqrt(K)
- *     instead (ALiBi, T5), and -infinity hides; with fewer heads of keys and values k and v are (B,S,kv_heads K);
- *     AgAttention in types.h has the options; a query that sees no key gets 0; NaN or infinity in the key or the value of a
- *     position that no query sees, or in a query that sees no key, changes nothing, also no gradient (PyTorch: NaN)
+ *     AG_BOOL broadcast to (B,heads,T,S) or NULL -> (B,T,D), where K = D/heads. With fewer heads of keys and values, k and v
+ *     are (B,S,kv_heads K). A mask of reals is added to q k^T / sqrt(K) instead (ALiBi, T5); its -infinity hides.
+ *     AgAttention in types.h has the options. A query that sees no key gets 0. NaN or infinity in the key or the value of a
+ *     position that no query sees, or in a query that sees no key, changes no value and no gradient (PyTorch: NaN)
  * with W the weights and dW = dy v^T: dv = W^T dy, dmask = W (dW - sum(dW W)), ds = dmask / sqrt(K), dq = ds k, dk = ds^T q */
 Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention options);
 
@@ -104,20 +104,21 @@ Tensor *ag_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention 
  * as attention */
 Tensor *ag_self_attention(Tensor *qkv, Tensor *mask, AgAttention options);
 
-/* over dimensions: x AG_REAL; dims and dim count from 0, negative ones from the last; they are removed, or kept with size 1
- *     if `keep`; one that x does not have, or that is named twice, is a usage error; a scalar is a vector of one item */
+/* over dimensions: x AG_REAL. dims and dim count from 0, negative ones from the last. These dimensions are removed, or kept
+ *     with size 1 if `keep`. One that x does not have, or that is named twice, is a usage error. A scalar counts as a vector
+ *     of one item */
 
 /* y = sum of x over dims: 0 if there is nothing to add
  * dx = dy, repeated */
 Tensor *ag_sum_dims(Tensor *x, AgDims dims, bool keep);
 
-/* y = mean of x over dims: NaN if there are no items; right also where the sum of the items is beyond the range of AG_REAL,
- *     but not the sum in double (PyTorch: infinite)
+/* y = mean of x over dims: NaN if there are no items. The mean is right even if the sum is beyond the range of AG_REAL, as
+ *     long as double can hold it (PyTorch: infinite)
  * dx = dy / n, repeated */
 Tensor *ag_mean_dims(Tensor *x, AgDims dims, bool keep);
 
-/* along a dimension: x AG_REAL -> y of x's shape; dim counts from 0, a negative one from the last; a scalar is a vector of
- *     one item */
+/* along a dimension: x AG_REAL -> y of x's shape. dim counts from 0, a negative one from the last. A scalar counts as a
+ *     vector of one item */
 
 /* y = e^x / sum(e^x) along dim: 0 where every x is -infinity (PyTorch: NaN); NaN where one x is infinity
  * dx = y (dy - sum(dy y)) */
@@ -139,15 +140,16 @@ Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale);
  * dx = (g - n mean(g n)) / r with g = dy gamma, n = x / r; dgamma = sum dy n */
 Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps);
 
-/* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL; where the deviation is 0 (below
- *     2^-126), as in equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN); rows of up to 3.4e38 have finite values
- *     (PyTorch: 0 from 1e19 on), and rows of a mean of up to 1e6 deviations have values as exact as those of mean 0
+/* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL. Where the deviation is 0 (below
+ *     2^-126), as in a row of equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN). Rows of up to 3.4e38 have
+ *     finite values (PyTorch: 0 from 1e19 on). Rows with a mean of up to 1e6 deviations have values as exact as those of
+ *     mean 0
  * dx = (g - mean g - n mean(g n)) / deviation with g = dy gamma, n = (x - mean) / deviation; dgamma = sum dy n; dbeta = sum
  *     dy */
 Tensor *ag_layer_norm(Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind);
 
-/* rows and entries by number: ids AG_INT, all else AG_REAL; an id out of range is a usage error. Of an id that occurs more
- *     than 4096 times the terms are summed in double */
+/* rows and entries by number: ids AG_INT, all else AG_REAL. An id out of range is a usage error. If an id occurs more than
+ *     4096 times, its gradients are summed in double */
 
 /* y = rows of table: table (V,D), ids (..) -> (..,D)
  * dtable[id] = sum of dy over the places where ids is id */
@@ -176,15 +178,14 @@ Tensor *ag_slice(Tensor *x, int dim, int64_t start, int64_t stop);
  * dx = dy 2 (x - target) / n */
 Tensor *ag_mse_loss(Tensor *x, Tensor *target);
 
-/* y = -log softmax(logits)[target]: logits (..,V), target (..) ids; `ignore` targets (e.g. -100) are left out, with a
- *     gradient of 0 even in a row of NaN (PyTorch: NaN); `smoothing` of the weight is spread evenly over all V; without a
- *     target that counts the loss is 0 (PyTorch: NaN); a row of -infinity has an infinite loss and a softmax of 0 (PyTorch:
- *     NaN)
+/* y = -log softmax(logits)[target]: logits (..,V), target (..) ids. Targets equal to `ignore` (e.g. -100) are left out;
+ *     their gradient is 0 even in a row of NaN (PyTorch: NaN). `smoothing` of the weight is spread evenly over all V. If no
+ *     target counts, the loss is 0 (PyTorch: NaN). A row of -infinity has an infinite loss and a softmax of 0 (PyTorch: NaN)
  * dlogits = dy (softmax - target) / n */
 Tensor *ag_cross_entropy(Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing);
 
-/* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids; t is 1-s at the target, 0 at `padding`, s/(V-2) elsewhere,
- *     and a row whose target is `padding` adds nothing. Where t is 0, the item adds 0, also if log_p is -infinity
+/* y = sum over rows of KL(t || p): log_p (..,V), target (..) ids. t is 1-s at the target, 0 at `padding`, s/(V-2) elsewhere.
+ *     A row whose target is `padding` adds nothing. Where t is 0, the item adds 0, even if log_p is -infinity
  * dlog_p = -dy t */
 Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double smoothing);
 

@@ -1,8 +1,13 @@
-/* places.h: the file and the line of each call, for messages.
+/* places.h: notes the file and the line of each call, for messages.
  *
- * Each function has a macro of its own name, which notes the file and the line of the call. These macros are in kaeru/calls/.
- * Without them, messages say "a line that is not known": with -DKAERU_NO_LINES, in another language, and if a function is
- * called by a pointer. The name without parentheses behind it is the function: `f = nn_linear`. */
+ * Each function has a macro of its own name, which notes the file and the line of the call. These
+ * macros are in kaeru/calls/. A name without parentheses behind it is the function itself, as in `f
+ * = nn_linear`. Calls without the macros are possible: with -DKAERU_NO_LINES, from another
+ * language, or by a pointer. Messages then say "a line that is not known", but a call by a pointer
+ * can note its line:
+ *
+ *     Tensor *y = AG_CALL_POINTER(Tensor, f(layer, x));
+ */
 #ifndef KAERU_PUBLIC_PLACES_H
 #define KAERU_PUBLIC_PLACES_H
 
@@ -20,20 +25,22 @@ AG_PUBLIC_BEGIN
 #else
 #define AG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
-#define AG_MUST_CHECK __attribute__((__warn_unused_result__))       /* false is an error that nothing else reports */
+/* The result must be used: false is an error that nothing else reports. */
+#define AG_MUST_CHECK __attribute__((__warn_unused_result__))
 #else
 #define AG_PRINTF(text, first)
 #define AG_MUST_CHECK
 #endif
 
-/* A call begins at this line of the program: notes it on this thread's stack of places. */
+/* Notes that a call begins at this line of the program, on this thread's stack of places. */
 void ag_in(const char *file, int line);
-/* The call has ended. */
+/* Notes that the call has ended. */
 void ag_out(void);
-/* The same; returns p. */
+/* Does the same, and returns p. */
 void *ag_out_pointer(const void *p);
 
-/* A call by a pointer with its line, by what it returns. What an argument calls by a pointer has this line, too. */
+/* Call a function by a pointer and note the line. There is one for each kind of result: none, a
+ * bool, a pointer. Calls by a pointer within the arguments get the same line. */
 #define AG_CALL_VOID(call) (ag_in(__FILE__, __LINE__), call, ag_out())
 #define AG_CALL_BOOL(call) (ag_in(__FILE__, __LINE__), ag_out_bool(call))
 #ifdef __cplusplus
@@ -54,7 +61,8 @@ static inline bool ag_out_bool(bool value)
     return value;
 }
 
-/* For kaeru/calls/: defines NAME_call, which notes the line after its arguments have been computed, and calls NAME. */
+/* For kaeru/calls/: defines NAME_call, which notes the line and calls NAME. The arguments are
+ * computed before. */
 #define AG_NAME_CALL(Type, name, parameters, arguments) \
     static inline Type name##_call parameters \
     { \

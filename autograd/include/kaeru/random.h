@@ -1,7 +1,12 @@
 /* random.h: random numbers.
  *
- * Philox4x32-10: a pure function of (seed, counter), the same on every machine and any number of threads. Each thread has
- * one generator. Every random operation advances its counter. The two integers are the whole state. */
+ *     ag_seed(1);
+ *     double x = ag_random_uniform();
+ *     int64_t die = 1 + ag_random_below(6);
+ *
+ * The generator is Philox4x32-10: a function of a seed and a counter, the same on every machine and
+ * on any number of threads. Each thread has one generator. Every random operation advances its
+ * counter. The two integers are the whole state. */
 #ifndef KAERU_PUBLIC_RANDOM_H
 #define KAERU_PUBLIC_RANDOM_H
 
@@ -10,21 +15,28 @@
 AG_PUBLIC_BEGIN
 
 typedef struct { uint64_t seed, counter; } AgRandom;
-void     ag_seed(uint64_t seed);                                        /* sets the counter to 0; the first seed is 0 */
+/* Sets the seed, and the counter to 0. A thread begins with seed 0. */
+void     ag_seed(uint64_t seed);
+/* Return and set the state of this thread's generator. */
 AgRandom ag_random_state(void);
 void     ag_set_random_state(AgRandom state);
 
-uint32_t ag_random_u32(void);                                           /* uses one block of the generator */
-double   ag_random_uniform(void);                                       /* [0, 1); uses one block */
-int64_t  ag_random_below(int64_t n);                      /* 0..n-1 without bias, n >= 1 */
+/* Returns 32 random bits, and uses one block of the generator. */
+uint32_t ag_random_u32(void);
+/* Returns a number in [0, 1), and uses one block of the generator. */
+double   ag_random_uniform(void);
+/* Returns an integer in 0..n-1, each with the same probability; n >= 1. */
+int64_t  ag_random_below(int64_t n);
 
-/* Writes a random order of 0..n-1. */
+/* Writes 0..n-1 in a random order to `out`. */
 void     ag_random_permutation(int64_t n, int32_t *out);
 
-/* The items of mini-batch number `step`, from 0 on, of a set of n: AG_INT (size), for ag_index_select of each tensor of the
- * set. n / size batches in turn are an epoch and have different items, in an order that is random and new in each epoch. A
- * rest of less than `size` items is left out of an epoch. The ids depend on the four arguments alone, not on this thread's
- * generator, so that a run resumes from its step. */
+/* Returns the numbers of the items of a mini-batch of a set of n items: AG_INT (size), for
+ * ag_index_select of each tensor of the set. `step` is the number of the batch, from 0 on. n / size
+ * batches in turn are an epoch. Its batches have different items, in a random order that is new in
+ * each epoch. If n is not a multiple of size, the rest is left out of the epoch. The result depends
+ * on the four arguments alone, not on this thread's generator, so a run can continue from its
+ * step. */
 Tensor *ag_batch_ids(int64_t n, int64_t size, int64_t step, uint64_t seed);
 
 #include "kaeru/calls/random.h"

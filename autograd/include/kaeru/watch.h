@@ -1,4 +1,15 @@
-/* watch.h: watches a backward pass while it goes on. */
+/* watch.h: tells a program of each gradient while a backward pass goes on.
+ *
+ * A program can so use or send the gradient of one parameter while the pass computes others:
+ *
+ *     static void send(void *arg, Tensor *leaf)
+ *     {
+ *         ...
+ *     }
+ *
+ *     ag_watch_backward((AgWatch){ .complete = send });
+ *     ag_backward(loss);
+ */
 #ifndef KAERU_PUBLIC_WATCH_H
 #define KAERU_PUBLIC_WATCH_H
 
@@ -6,9 +17,10 @@
 
 AG_PUBLIC_BEGIN
 
-/* Watches the backward passes of this thread: `begun` is called with the loss before the first rule runs, `complete` with each
- * leaf that has got a gradient, as soon as no other rule will add to it. So a program can use or send a gradient while the
- * pass goes on. Both functions NULL: no more calls. NnParallel replaces the watch in each step, then removes it. */
+/* Calls these functions in the backward passes of this thread from now on. `begun` gets the loss
+ * before the first rule runs. `complete` gets each leaf with a gradient, as soon as no other rule
+ * will add to that gradient. If both are NULL, there are no more calls. NnParallel replaces the
+ * watch in each step, and then removes it. */
 typedef struct {
     void (*begun)(void *arg, Tensor *loss);
     void (*complete)(void *arg, Tensor *leaf);

@@ -37,7 +37,7 @@ static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real 
         real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
         const int64_t first = line / a.inner * m * a.inner + line % a.inner;
         for (int64_t j = 0; j < m; j++) own[j] = ids[first + j * a.inner];
-        bool any = count_ids(a.n, m, own, count);
+        bool any = count_ids(m, own, count);
         for (int64_t j = 0; any && j < m; j++) sum[own[j]] = (double)item[own[j] * a.inner];
         for (int64_t j = 0; j < m; j++) {
             const real x = from[first + j * a.inner];

@@ -9,9 +9,7 @@
 #include <signal.h>
 
 #include "kaeru/generate.h"
-#include "kaeru/gpt.h"
 #include "kaeru/language.h"
-#include "kaeru/llama.h"
 #include "kaeru/options.h"
 #include "kaeru/parallel.h"
 #include "kaeru/text.h"
@@ -135,5 +133,10 @@ bool lm_train(LmTraining *t, bool resume) AG_MUST_CHECK;
 #include "kaeru/calls/lm.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/gpt.h"
+#include "kaeru/llama.h"
+#endif
 
 #endif

@@ -12,6 +12,8 @@
 #ifndef KAERU_TEXT_H
 #define KAERU_TEXT_H
 
+#include <stdio.h>
+
 #include "kaeru/tensor.h"
 
 AG_PUBLIC_BEGIN

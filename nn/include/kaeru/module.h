@@ -1,6 +1,7 @@
-/* module.h: modules and their parameters. Layers are in nn.h.
+/* module.h: modules, which are structs with named parameters and parts. Layers are in nn.h.
  *
- * A module is a struct whose first member is a Module. It registers its parts by name: parameters and other modules.
+ * A module is a struct whose first member is a Module. It registers its parts by name: parameters
+ * and other modules.
  *
  *     typedef struct { Module module; Linear *fc1, *fc2; } Net;
  *
@@ -18,13 +19,15 @@
  *         return nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x)));
  *     }
  *
- * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the summary, clone, free and files
- * need no code of yours. A part that is assigned to its field without nn_child or nn_param is not registered: it is not
- * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until ag_free. A field must not point to
- * a tensor of a scope that ends earlier.
+ * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the
+ * summary, clone, free and files need no code of yours. A part that is assigned to its field
+ * without nn_child or nn_param is not registered: it is not trained, saved, cloned or freed. No
+ * scope owns a module: it and its parameters live until ag_free. A field must not point to a tensor
+ * of a scope that ends earlier.
  *
- * A forward function is an ordinary function with any arguments. NN_LAYER checks the module, and messages then name the layer.
- * A layer that is to be an item of a Sequential has one input, and its constructor sets module.forward: see NN_FORWARD. */
+ * A forward function is an ordinary function with any arguments. NN_LAYER checks the module, and
+ * messages then name the layer. A layer that is to be an item of a Sequential has one input, and
+ * its constructor sets module.forward: see NN_FORWARD. */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -36,100 +39,120 @@
 
 AG_PUBLIC_BEGIN
 
-/* ---- modules ----------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* The first member of every module. */
 typedef struct Module Module;
 struct Module {
-    unsigned magic;             /* tells whether it is alive */
-    const char *type;           /* the struct's name */
-    size_t size;                /* of the whole struct */
-    struct NnModuleSlot *slots; /* what was registered, in order */
+    unsigned magic;             /* tells a module from other memory, and whether it was freed */
+    const char *type;           /* the name of the struct */
+    size_t size;                /* the size of the whole struct */
+    struct NnModuleSlot *slots; /* the registered parts, in order */
     int n_slots, capacity;
-    Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
-    int index;
-    bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
-    /* The forward function of a layer with one input, for Sequential and nn_recompute; its constructor sets it. Else NULL. */
+    Module *parent;             /* the module that contains this one, or NULL */
+    int index;                  /* the number of its slot in the parent */
+    bool training;              /* true at first; nn_train and nn_eval set it, also in all parts */
+    /* The forward function of a layer with one input, for Sequential and nn_recompute, or NULL. The
+     * constructor sets it. */
     Tensor *(*forward)(void *self, Tensor *x);
-    /* Called before the module and its parts are freed, to close a file or the like; NULL: nothing. nn_clone does not copy a
-     * module that has it. Memory does not need it: what ag_alloc_in(module, ...) returns is freed with the module. */
+    /* Called before the module and its parts are freed, to close a file or the like, or NULL.
+     * nn_clone does not copy a module that has it. Memory does not need it: what
+     * ag_alloc_in(module, ...) returns is freed with the module. */
     void (*destroy)(void *self);
 };
 
-/* A new zeroed struct of that type, which must start with `Module module`. The caller owns it. ag_free frees it with its parts.
- * It is a usage error for a module that is part of another one, which frees it. */
+/* Returns a new zeroed struct of that type, which must start with `Module module`. The caller owns
+ * it. ag_free frees it with its parts. It is a usage error to free a module that is part of another
+ * one, which frees it. */
 #ifdef __cplusplus
 #define nn_new(Type) ((Type *)nn_new_sized(NnModule<Type, offsetof(Type, module)>::size, #Type))
 extern "C++" {
 template <class Type, size_t offset> struct NnModule {
     static_assert(offset == 0, "the first member of a module is `Module module`");
-    static_assert(std::is_trivially_copyable<Type>::value && std::is_trivially_default_constructible<Type>::value,
-                  "a module is a plain struct: it is zeroed, copied and freed without constructors");
+    static_assert(std::is_trivially_copyable<Type>::value &&
+                      std::is_trivially_default_constructible<Type>::value,
+                  "a module is a plain struct: it is zeroed, copied and freed without "
+                  "constructors");
     static const size_t size = sizeof(Type);
 };
 }
 #else
 #define nn_new(Type) \
-    ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
+    ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), \
+                          #Type))
 #endif
+/* Returns a new zeroed module of `size` bytes, whose type has that name: nn_new calls it. */
 Module *nn_new_sized(size_t size, const char *type);
 
-/* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
- * most types apart; 0 or sizeof(Module): any. */
+/* Checks that this is a module that was not freed. If not, it is a usage error in the name of
+ * function `what`. `size` is that of the struct, which tells most types apart; 0 or sizeof(Module):
+ * any type. */
 void nn_check(const char *what, const void *module, size_t size);
-/* The same, and a usage error unless the module was made as this type. A ModuleList may be a Sequential, and the other way. */
+/* Checks the same, and that the module was made as this type. A ModuleList may be a Sequential, and
+ * the other way. */
 void nn_check_type(const char *what, const void *module, size_t size, const char *type);
-/* The first line of a layer's function: checks the module, and notes the layer until the function returns. Messages then name
- * the line inside the layer and the layer: "(in nn_linear called at net.c:23, in bottleneck)". docs/extending.md has an
- * example. */
+/* The first line of a layer's function: checks the module, and notes the layer until the function
+ * returns. Messages then name the line inside the layer and the layer: "(in nn_linear called at
+ * net.c:23, in bottleneck)". docs/extending.md has an example. */
 #define NN_LAYER(module) \
     __attribute__((cleanup(ag_layer_end), unused)) \
-    const int ag_layer = (nn_check(__func__, module, sizeof *(module)), ag_layer_begin(__func__, AG_OF_PROGRAM))
+    const int ag_layer = (nn_check(__func__, module, sizeof *(module)), \
+                          ag_layer_begin(__func__, AG_OF_PROGRAM))
 
-/* The same, and checks the name of the type, too: another type may have a struct of the same size. `type` is the name that
- * nn_new got, as text. */
+/* The same, but also checks the name of the type, since another type may have a struct of the same
+ * size. `type` is the name that nn_new got, as text. */
 #define NN_LAYER_OF(module, type) \
     __attribute__((cleanup(ag_layer_end), unused)) \
-    const int ag_layer = (nn_check_type(__func__, module, sizeof *(module), type), ag_layer_begin(__func__, AG_OF_PROGRAM))
+    const int ag_layer = (nn_check_type(__func__, module, sizeof *(module), type), \
+                          ag_layer_begin(__func__, AG_OF_PROGRAM))
 
-/* Defines f_forward (for nn_linear: nn_linear_forward), which a constructor sets as module.forward. It calls f, the forward
- * function of the type. The prototype of f comes before. */
+/* Defines f_forward (for nn_linear: nn_linear_forward), which a constructor sets as module.forward.
+ * It calls f, the forward function of the type. The prototype of f comes before. */
 #define NN_FORWARD(Type, f) \
     static Tensor *f##_forward(void *self, Tensor *x) \
     { \
         return f((Type *)self, x); \
     }
 
-/* `parent->field = child`, registered under the field's name. The parent owns the child now. A module can be the child of one
- * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot or bracket, and are unique in their
- * module. */
+/* Sets parent->field to the child, and registers it under the name of the field. The parent owns
+ * the child from now on. A module can be the child of one parent only; share parameters with
+ * nn_tie. Names have up to 47 characters and no dot or bracket, and are unique in their module. */
 #define nn_child(parent, field, child) nn_child_named(parent, field, child, "%s", #field)
-/* The same under a name that printf writes, for an array: nn_child_named(net, l[i], nn_linear_new(8, 8), "l%d", i). */
+/* The same under a name that printf writes, for an array: nn_child_named(net, l[i],
+ * nn_linear_new(8, 8), "l%d", i). */
 #define nn_child_named(parent, field, child, ...) \
-    nn_add_child(&(parent)->module, (void **)&(parent)->field, 1 ? (child) : (parent)->field, __VA_ARGS__)
+    nn_add_child(&(parent)->module, (void **)&(parent)->field, 1 ? (child) : (parent)->field, \
+                 __VA_ARGS__)
 void nn_add_child(Module *parent, void **field, void *child, const char *name, ...) AG_PRINTF(4, 5);
 
-/* A new tensor of zeros in *field, a member of the parent's struct, under a name that printf writes. The next four macros call
- * it. `trained`: the tensor requires a gradient. `saved`: it is in the module's files. */
-Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained, bool saved, const char *name,
-                      ...) AG_PRINTF(7, 8);
+/* Sets *field, a member of the struct of the parent, to a new tensor of zeros, registers it under a
+ * name that printf writes, and returns it. `trained` tells whether the tensor requires a gradient,
+ * `saved` whether it is in the files of the module. The next four macros call this function. */
+Tensor *nn_add_tensor(Module *parent, Tensor **field, AgShape shape, AgDType dtype, bool trained,
+                      bool saved, const char *name, ...) AG_PRINTF(7, 8);
 
-/* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
+/* Sets parent->field to a new parameter of that shape, and returns it. It is filled with zeros and
+ * requires a gradient. */
 #define nn_param(parent, field, shape) nn_param_named(parent, field, shape, "%s", #field)
-/* The same under a name that printf writes, for an array: nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i). */
+/* The same under a name that printf writes, for an array: nn_param_named(net, w[i], SHAPE(8, 8),
+ * "w%d", i). */
 #define nn_param_named(parent, field, shape, ...) \
     nn_add_tensor(&(parent)->module, &(parent)->field, shape, AG_REAL, true, true, __VA_ARGS__)
 
-/* A tensor without a gradient: saved with the weights, not trained (position tables). */
+/* Sets parent->field to a new buffer of that shape, and returns it. A buffer is a tensor that is
+ * saved with the weights, but not trained: a table of positions. */
 #define nn_buffer(parent, field, shape) nn_buffer_with(parent, field, shape, AG_REAL, true)
-/* A buffer of any type (AG_INT, AG_BOOL). If not `saved`, it is not in the module's files: what the constructor computes. */
+/* The same for a buffer of any type (AG_INT, AG_BOOL). If not `saved`, it is not in the files of
+ * the module: the constructor computes it again. */
 #define nn_buffer_with(parent, field, shape, dtype, saved) \
     nn_add_tensor(&(parent)->module, &(parent)->field, shape, dtype, false, saved, "%s", #field)
 
-/* Ties weights: `parent->field` becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
- * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
- * freed, and fields that were tied to it are tied to `tensor`. */
-#define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
+/* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. This
+ * parameter is trained, counted, freed and saved once, under its first name. If the field already
+ * has a tensor, it must have the same shape; it is freed, and fields that were tied to it are tied
+ * to `tensor`. */
+#define nn_tie(parent, field, tensor) \
+    nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
 void nn_tie_named(Module *parent, const char *name, Tensor **field, Tensor *tensor);
 
 /* A list of modules as a module: n children named "0", "1", ... */
@@ -140,11 +163,12 @@ void *nn_list_item(const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
-/* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
- * copied as they are. */
+/* Returns a copy with parameters of its own, which have the same values, modes and ties. Other
+ * members of the struct, numbers and pointers, are copied as they are. */
 void *nn_clone(const void *module);
 
-/* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
+/* Sets training mode, in which dropout is active, or evaluation mode: for the module and all its
+ * parts. */
 void nn_set_training(void *module, bool training);
 #define nn_train(module) nn_set_training(module, true)
 #define nn_eval(module)  nn_set_training(module, false)
@@ -152,17 +176,18 @@ void nn_set_training(void *module, bool training);
 /* Removes the gradients of all parameters. nn_optimizer_step does so, too. */
 void nn_zero_grad(void *module);
 
-/* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
- * name. `trained`: the tensor requires a gradient; tensor_set_requires_grad(t, false) freezes a parameter. The list is valid
- * until the module changes; free it with ag_free. */
+/* Returns the parameters and buffers of a module's tree with their dotted names, in order of
+ * registration. A tied one is in the list once, under its first name. `trained` tells whether the
+ * tensor requires a gradient; tensor_set_requires_grad(t, false) freezes a parameter. The list is
+ * valid until the module changes; free it with ag_free. */
 typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NnNamedTensor;
 typedef struct { NnNamedTensor *item; int n; } NnParameters;
 NnParameters *nn_parameters(void *module);
 
-/* The tensor of that name ("fc1.weight"), or NULL. */
+/* Returns the tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find(void *module, const char *name);
 
-/* The number of trainable numbers, tied ones counted once. */
+/* Returns the number of trained numbers; tied ones count once. */
 int64_t nn_count(void *module);
 
 #include "kaeru/calls/module.h"

@@ -12,6 +12,8 @@
 #ifndef KAERU_OPTIONS_H
 #define KAERU_OPTIONS_H
 
+#include <stdio.h>
+
 #include "kaeru/fields.h"
 #include "kaeru/settings.h"
 

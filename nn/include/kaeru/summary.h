@@ -2,6 +2,8 @@
 #ifndef KAERU_SUMMARY_H
 #define KAERU_SUMMARY_H
 
+#include <stdio.h>
+
 #include "kaeru/module.h"
 
 AG_PUBLIC_BEGIN
