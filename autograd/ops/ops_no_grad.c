@@ -11,28 +11,45 @@
 #include "tensor.h"
 #include "tensor_struct.h"
 
-static bool holds(AgCompare comparison, double a, double b)
-{
-    switch (comparison) {
-    case AG_EQ: return a == b;
-    case AG_NE: return a != b;
-    case AG_LT: return a < b;
-    case AG_LE: return a <= b;
-    case AG_GT: return a > b;
-    case AG_GE: return a >= b;
-    }
-    return false;
-}
-
 /* Sets each y[i] to whether a[i] compares with b[i], or with `number` if b is NULL. Both are
- * compared as doubles, which can hold each int32 and each real. */
+ * compared as doubles, which can hold each int32 and each real. Each comparison has a loop of its
+ * own: a choice in each item of one loop takes twice the time. */
 static void compare(AgCompare comparison, Tensor *y, AgDType dtype, const void *a, const void *b,
                     double number)
 {
     uint8_t *to = bools(y);
-    for (int64_t i = 0; i < y->numel; i++) {
-        double other = b ? element_number(dtype, b, i) : number;
-        to[i] = holds(comparison, element_number(dtype, a, i), other);
+    int64_t n = y->numel;
+    switch (comparison) {
+    case AG_EQ:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = element_number(dtype, a, i) == (b ? element_number(dtype, b, i) : number);
+        }
+        break;
+    case AG_NE:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = element_number(dtype, a, i) != (b ? element_number(dtype, b, i) : number);
+        }
+        break;
+    case AG_LT:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = element_number(dtype, a, i) < (b ? element_number(dtype, b, i) : number);
+        }
+        break;
+    case AG_LE:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = element_number(dtype, a, i) <= (b ? element_number(dtype, b, i) : number);
+        }
+        break;
+    case AG_GT:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = element_number(dtype, a, i) > (b ? element_number(dtype, b, i) : number);
+        }
+        break;
+    case AG_GE:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = element_number(dtype, a, i) >= (b ? element_number(dtype, b, i) : number);
+        }
+        break;
     }
 }
 

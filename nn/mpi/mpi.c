@@ -165,7 +165,7 @@ static void give_way(Mpi *m)
 }
 
 /* Tells all others that this process waits, by an empty message with a tag of its own. */
-static void tell(Mpi *m)
+static void tell_others(Mpi *m)
 {
     MPI_Request request;
     if (MPI_Wtime() - m->told < m->processes.deadline / 8) return;
@@ -199,7 +199,7 @@ static bool mpi_progress(NnProcesses *p, bool waits)
     check(MPI_Testsome(m->n, m->request, &n, m->done, m->status), "MPI_Testsome", -1);
     if (n == MPI_UNDEFINED || n == 0) {
         hear(m);
-        if (waits) tell(m);
+        if (waits) tell_others(m);
         if (waits) give_way(m);
         return false;
     }
