@@ -245,7 +245,8 @@ def kernels(one):
         line = text.count("\n", 0, at) + declarations.count("\n", 0, other.start()) + 1
         sys.exit(f"{path}:{line}: expected `result k_name(parameters);` with a result of one word")
     lines = "".join(kernel(found) for found in DECLARATION.finditer(declarations))
-    title = "/* kernels.def: the list of the kernels of kernels.h. Written by autograd/headers.py. */\n"
+    name = os.path.basename(path)
+    title = f"/* {name[:-2]}.def: the list of the kernels of {name}. Written by autograd/headers.py. */\n"
     return title + lines + "#undef KERNEL\n"
 
 

@@ -13,6 +13,7 @@ typedef struct {
     const char *name;
 #define KERNEL(result, name, parameters, arguments, ret) result (*name) parameters;
 #include "kernels.def"
+    const void *further;        /* a table of kernels that other folders need, or NULL */
 } KernelTable;
 
 /* The table that k_<name> calls. Tests and benchmarks set another one while no kernel runs. */

@@ -69,14 +69,6 @@ typedef enum {
     K_MAX, K_MIN            /* NaN if a or b is NaN */
 } KBinary;
 
-/* ---- rotations ------------------------------------------------------------------------------- */
-
-/* Rotates pairs of items of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). Pair i is
- * items i and i + n or, if `adjacent`, items 2 i and 2 i + 1. The cosines c and the sines s come
- * from a table (period, 2 n): for row r of x, row r % period of the table has n cosines, then n
- * sines. `back` rotates by the negative angles, as the backward rule does. */
-typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRope;
-
 /* ---- the matrix product ---------------------------------------------------------------------- */
 
 /* `batch` matrix products C = op(A) op(B). op(A) is (m, k), op(B) (k, n) and C (m, n). op
@@ -145,22 +137,6 @@ static inline int64_t k_packed_items(int64_t n, int64_t k)
     return rows * (bf16_whole_blocks(k) / 2);
 }
 
-/* ---- convolutions ---------------------------------------------------------------------------- */
-
-/* The parts of an image under the windows of a convolution, as a matrix: a convolution is then a
- * product of matrices. The image x (c, h, w) has `padding` zeros on each side. A window has kh x kw
- * items, which are `dilation` apart. The windows are `stride` apart, and ow of them are in a row.
- * These three are pairs, for height and width. Item (channel, i, j) of window v in row y is
- *
- *     x[channel][y stride[0] + i dilation[0] - padding[0]]
- *               [v stride[1] + j dilation[1] - padding[1]]
- *
- * The matrix (c kh kw, rows ow) has a column for each window of the rows first..first + rows -
- * 1. */
-typedef struct {
-    int64_t c, h, w, kh, kw, ow, stride[2], padding[2], dilation[2], first, rows;
-} KPatches;
-
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
 /* Returns 1 - beta^step, for Adam. It computes the power by squaring, not by libm's pow, which
@@ -218,10 +194,6 @@ void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
 void k_pack_b(const KPackB *job);
 void k_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 
-/* max.c */
-void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x,
-           bool least);
-
 /* norm.c */
 void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
                   const real *x, const real *gamma, const real *beta, AgNorm kind);
@@ -229,13 +201,6 @@ void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
                            bool add_gamma, real *dbeta, bool add_beta, const real *dy,
                            const real *x, const real *mean, const real *rest, const real *rstd,
                            const real *gamma, AgNorm kind);
-void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
-                double eps);
-void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
-                         bool add_gamma, const real *dy, const real *x, const real *rstd,
-                         const real *gamma);
-void k_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
-                 const real *x, const real *mean, const real *factor, const real *beta);
 
 /* optimizer.c */
 void k_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o,
@@ -243,19 +208,10 @@ void k_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *gra
 void k_sgd(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first,
            double grad_scale);
 
-/* rope.c */
-void k_rope(const KRope *shape, real *y, const real *x, const real *table);
-
-/* patches.c */
-void k_patches(const KPatches *p, real *matrix, const real *x);
-void k_patches_add(const KPatches *p, real *x, const real *matrix);
-
 /* reduce.c */
 void k_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add);
 void k_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
                       const real *mean, const real *rest, const real *rstd, bool add);
-void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x,
-           real scale);
 
 /* softmax.c */
 void k_softmax(int64_t rows, int64_t n, real *y, const real *x);

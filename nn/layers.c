@@ -68,23 +68,17 @@ Tensor *nn_embedding(Embedding *e, Tensor *ids)
     return ag_embedding(e->weight, ids);
 }
 
-/* ---- LayerNorm and RMSNorm ------------------------------------------------------------------- */
+/* ---- LayerNorm ------------------------------------------------------------------------------- */
 
 NN_FORWARD(LayerNorm, nn_layer_norm)
-NN_FORWARD(RMSNorm, nn_rms_norm)
-
-static void check_norm(const char *what, int64_t width, double eps)
-{
-    if (width < 1) {
-        ag_usage_error(what, "width %lld, must be 1 or more", (long long)width);
-    }
-    check_number(what, "eps", eps, eps >= 0, "a finite number of 0 or more");
-}
 
 LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias)
 {
     AG_LAYER;
-    check_norm(__func__, width, kind.eps);
+    if (width < 1) {
+        ag_usage_error(__func__, "width %lld, must be 1 or more", (long long)width);
+    }
+    check_number(__func__, "eps", kind.eps, kind.eps >= 0, "a finite number of 0 or more");
     if (kind.unbiased && width == 1) {
         ag_usage_error(__func__, "width 1: the unbiased variance of one item is 0/0, expected 2 or "
                        "more");
@@ -108,24 +102,6 @@ Tensor *nn_layer_norm(LayerNorm *l, Tensor *x)
 {
     NN_LAYER_OF(l, "LayerNorm");
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);
-}
-
-RMSNorm *nn_rms_norm_new_with(int64_t width, double eps)
-{
-    AG_LAYER;
-    check_norm(__func__, width, eps);
-    RMSNorm *l = nn_new(RMSNorm);
-    l->module.forward = nn_rms_norm_forward;
-    l->eps = eps;
-    ag_fill(nn_param_named(l, gamma, SHAPE(width), "weight"), 1);
-    return l;
-}
-
-/* (..,width) -> (..,width) */
-Tensor *nn_rms_norm(RMSNorm *l, Tensor *x)
-{
-    NN_LAYER_OF(l, "RMSNorm");
-    return ag_rms_norm(x, l->gamma, l->eps);
 }
 
 /* ---- Dropout --------------------------------------------------------------------------------- */

@@ -3,15 +3,17 @@
 
 #include "system.h"
 
-static const KernelTable reference = {
-    .name = "reference",
+static const Kernels reference = {
 #define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
 #include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
+#include "more_kernels.def"
 };
-static const KernelTable tested = {
-    .name = "tested",
+static const Kernels tested = {
 #define KERNEL(result, name, parameters, arguments, ret) .name = k_##name,
 #include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret) .name = k_##name,
+#include "more_kernels.def"
 };
 
 const char *const isa_names[7] = { "avx512", "avx2", "portable", "avx512_bf16", "amx", "emulated avx512_bf16", "emulated amx" };

@@ -14,6 +14,7 @@
 #include "kernel_table.h"
 #include "philox.h"
 #include "plain.h"
+#include "plain_kernels.h"
 #include "suites.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -36,7 +37,14 @@ typedef struct {
     int n_inputs, n_outputs;
 } Case;
 
-typedef void Call(const KernelTable *k, Case *c);
+/* The kernels of kernels.h and of more_kernels.h. */
+typedef struct {
+#define KERNEL(result, name, parameters, arguments, ret) result (*name) parameters;
+#include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret) result (*name) parameters;
+#include "more_kernels.def"
+} Kernels;
+typedef void Call(const Kernels *k, Case *c);
 
 /* Calls, compares and frees the arrays. */
 void check_case(Case *c, Call *call);

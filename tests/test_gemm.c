@@ -13,7 +13,7 @@ static KGemm shape;             /* of the current case */
 static int64_t b_rows(void)    { return shape.tb ? shape.n : shape.k; }
 static int64_t b_columns(void) { return shape.tb ? shape.k : shape.n; }
 
-static void call_gemm(const KernelTable *k, Case *c)
+static void call_gemm(const Kernels *k, Case *c)
 {
     KGemm s = shape;
     s.bias = c->in[2];
@@ -377,7 +377,7 @@ START_TEST(a_sum_of_minus_zeros)
                     memcpy(y, c.out[0], (size_t)(m * shape.n) * sizeof *y);
                     float *before = c.out[0];
                     c.out[0] = y;
-                    call_gemm(&(KernelTable){ .pack_b = k_pack_b, .gemm = k_gemm }, &c);
+                    call_gemm(&(Kernels){ .pack_b = k_pack_b, .gemm = k_gemm }, &c);
                     c.out[0] = before;
                     for (int64_t j = 0; j < m * shape.n; j++)
                         ck_assert_msg(y[j] == 0 && !signbit(y[j]) == (shape.k % K_BF16_BLOCK != 0), "%s: %g", k_isa(),

@@ -11,17 +11,17 @@ static const int64_t sum_shapes[][3] = {            /* outer, n, inner */
     { 1, 5000, 128 }, { 1, 200, 700 }, { 1, 600, 500 }, { 6, 33, 300 }, { 2, 40, 1000 }, { 600, 40, 1 }, { 40, 30, 33 },
 };
 
-static void call_sum(const KernelTable *k, Case *c)
+static void call_sum(const Kernels *k, Case *c)
 {
     k->sum(c->outer, c->n, c->inner, c->out[0], c->in[0], 0.7f, c->add);
 }
 
-static void call_var(const KernelTable *k, Case *c)
+static void call_var(const Kernels *k, Case *c)
 {
     k->var(c->outer, c->n, c->inner, c->out[0], c->out[1], c->out[2], c->in[0], (float)(1 / (double)c->n));
 }
 
-static void call_max(const KernelTable *k, Case *c)
+static void call_max(const Kernels *k, Case *c)
 {
     k->max(c->outer, c->n, c->inner, c->out[0], c->flag ? NULL : c->places, c->in[0], c->add);
 }
@@ -88,17 +88,17 @@ START_TEST(extremes_match_reference)
 }
 END_TEST
 
-static void call_squares(const KernelTable *k, Case *c)
+static void call_squares(const Kernels *k, Case *c)
 {
     c->value = k->squared_distance(c->n, c->in[0], c->flag ? c->in[1] : NULL);
 }
 
-static void call_finite(const KernelTable *k, Case *c)
+static void call_finite(const Kernels *k, Case *c)
 {
     c->value = k->all_finite(c->n, c->in[0]);
 }
 
-static void call_array(const KernelTable *k, Case *c)
+static void call_array(const Kernels *k, Case *c)
 {
     k->fill(c->n, c->out[0], 2.5f);
     k->difference(c->n, c->out[1], c->in[0], c->in[1], 0.3f, c->add);
@@ -139,13 +139,13 @@ static const int64_t row_shapes[][2] = {            /* rows, n */
     { 7, 4096 }, { 3, 5000 }, { 40, 1025 },
 };
 
-static void call_softmax(const KernelTable *k, Case *c)
+static void call_softmax(const Kernels *k, Case *c)
 {
     k->softmax(c->outer, c->n, c->out[0], c->in[0]);
     k->log_softmax(c->outer, c->n, c->out[1], c->in[0]);
 }
 
-static void call_softmax_backward(const KernelTable *k, Case *c)
+static void call_softmax_backward(const Kernels *k, Case *c)
 {
     k->softmax_backward(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->add);
     k->log_softmax_backward(c->outer, c->n, c->out[1], c->in[0], c->in[2], c->add);
@@ -196,13 +196,13 @@ START_TEST(softmax_of_fully_masked_rows)
 }
 END_TEST
 
-static void call_norm(const KernelTable *k, Case *c)
+static void call_norm(const Kernels *k, Case *c)
 {
     k->layer_norm(c->outer, c->n, c->out[0], c->out[1], c->out[1] + c->outer, c->out[2], c->in[0], c->in[1], c->in[2],
                   c->norm);
 }
 
-static void call_norm_backward(const KernelTable *k, Case *c)
+static void call_norm_backward(const Kernels *k, Case *c)
 {
     int64_t n = c->n;
     float *dgamma = c->flag ? NULL : c->out[1], *dbeta = c->flag ? NULL : c->out[1] + n;
@@ -210,7 +210,7 @@ static void call_norm_backward(const KernelTable *k, Case *c)
                            c->in[4], c->in[4] + c->outer, c->in[4] + 2 * c->outer, c->in[1], c->norm);
 }
 
-static void call_sum_normalized(const KernelTable *k, Case *c)
+static void call_sum_normalized(const Kernels *k, Case *c)
 {
     k->sum_normalized(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->in[2], c->in[2] ? c->in[2] + c->outer : NULL,
                       c->in[3], c->add);
@@ -344,12 +344,12 @@ START_TEST(norms_of_extreme_rows)
 }
 END_TEST
 
-static void call_rms_norm(const KernelTable *k, Case *c)
+static void call_rms_norm(const Kernels *k, Case *c)
 {
     k->rms_norm(c->outer, c->n, c->out[0], c->out[1], c->in[0], c->in[1], c->p);
 }
 
-static void call_rms_norm_backward(const KernelTable *k, Case *c)
+static void call_rms_norm_backward(const Kernels *k, Case *c)
 {
     k->rms_norm_backward(c->outer, c->n, c->out[0], c->add, c->flag ? NULL : c->out[1], c->add, c->in[0], c->in[2], c->in[3],
                          c->in[1]);
@@ -360,7 +360,7 @@ static const int64_t channel_shapes[][3] = {            /* outer, channels, inne
     { 3, 6, 49 }, { 2, 3, 16 }, { 8, 16, 1024 }, { 1, 2, 100000 },
 };
 
-static void call_normalize(const KernelTable *k, Case *c)
+static void call_normalize(const Kernels *k, Case *c)
 {
     k->normalize(c->outer, c->n, c->inner, c->out[0], c->flag ? c->out[1] : NULL, c->in[0], c->in[1], c->in[2], c->in[3]);
 }
@@ -408,7 +408,7 @@ START_TEST(rms_norm_matches_reference)
 }
 END_TEST
 
-static void call_rope(const KernelTable *k, Case *c)
+static void call_rope(const Kernels *k, Case *c)
 {
     KRope shape = { c->outer, 3, c->n, 4, c->flag, c->f, c->add };
     k->rope(&shape, c->out[0], c->in[0], c->in[1]);
@@ -429,7 +429,7 @@ END_TEST
 
 static KPatches patches_shape;                      /* of the case */
 
-static void call_patches(const KernelTable *k, Case *c)
+static void call_patches(const Kernels *k, Case *c)
 {
     k->patches(&patches_shape, c->out[0], c->in[0]);
     k->patches_add(&patches_shape, c->out[1], c->in[1]);
@@ -465,12 +465,12 @@ START_TEST(patches_match_reference)
 }
 END_TEST
 
-static void call_loss(const KernelTable *k, Case *c)
+static void call_loss(const Kernels *k, Case *c)
 {
     k->cross_entropy(c->outer, c->n, c->out[0], c->out[1], c->out[2], c->in[0], c->ids, 1, c->p);
 }
 
-static void call_loss_backward(const KernelTable *k, Case *c)
+static void call_loss_backward(const Kernels *k, Case *c)
 {
     k->cross_entropy_backward(c->outer, c->n, c->out[0], c->in[0], c->in[3], c->in[1], c->ids, 1, c->p, c->in[2][0], c->add);
 }
@@ -505,7 +505,7 @@ START_TEST(cross_entropy_matches_reference)
 }
 END_TEST
 
-static void call_table(const KernelTable *k, Case *c)
+static void call_table(const Kernels *k, Case *c)
 {
     k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
     k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids, NULL, NULL);
@@ -514,7 +514,7 @@ static void call_table(const KernelTable *k, Case *c)
 enum { TABLE_ROWS = 13 };
 
 /* Rows 1 and 5 are summed elsewhere. */
-static void call_table_with_sums(const KernelTable *k, Case *c)
+static void call_table_with_sums(const Kernels *k, Case *c)
 {
     int32_t place[TABLE_ROWS];
     double *sums = calloc((size_t)(2 * c->n) + 1, sizeof *sums);
@@ -550,14 +550,14 @@ END_TEST
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
-static void call_random(const KernelTable *k, Case *c)
+static void call_random(const Kernels *k, Case *c)
 {
     uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows in the array */
     k->uniform(c->n, c->out[0], 0x123456789abcdef, counter, c->p, c->q);
     k->normal(c->n, c->out[1], 42, counter, c->p, c->q);
 }
 
-static void call_dropout(const KernelTable *k, Case *c)
+static void call_dropout(const Kernels *k, Case *c)
 {
     k->dropout(c->n, c->out[0], c->in[0], c->p, 7, 0xfffffffe, c->add);
 }
@@ -613,13 +613,13 @@ END_TEST
 
 /* ---- updates ----------------------------------------------------------------------------------------------------- */
 
-static void call_adam(const KernelTable *k, Case *c)
+static void call_adam(const Kernels *k, Case *c)
 {
     AgAdam o = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.05, .decoupled = c->flag };
     k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &o, 1 + c->f, 0.5);
 }
 
-static void call_sgd(const KernelTable *k, Case *c)
+static void call_sgd(const Kernels *k, Case *c)
 {
     AgSgd o = { .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = c->flag };
     k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &o, c->f == 1, 2);

@@ -5,12 +5,12 @@
 
 static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 100, 1000, 100003 };
 
-static void call_unary(const KernelTable *k, Case *c)
+static void call_unary(const Kernels *k, Case *c)
 {
     k->unary((KUnary)c->f, c->n, c->out[0], c->in[0], c->p, c->q);
 }
 
-static void call_unary_backward(const KernelTable *k, Case *c)
+static void call_unary_backward(const Kernels *k, Case *c)
 {
     static const int reads[] = {
 #define UNARY(name, reads, cost, value, gradient) K_READS_##reads,
@@ -291,12 +291,12 @@ static int64_t extent(const KWalk *w, const int64_t *stride)
     return last + 1;
 }
 
-static void call_binary(const KernelTable *k, Case *c)
+static void call_binary(const Kernels *k, Case *c)
 {
     k->binary((KBinary)c->f, &c->walk, c->out[0], c->in[0], c->in[1]);
 }
 
-static void call_binary_backward(const KernelTable *k, Case *c)
+static void call_binary_backward(const Kernels *k, Case *c)
 {
     bool none = c->f == K_SUB;
     k->binary_backward((KBinary)c->f, c->flag, &c->walk, c->out[0], c->in[2], none ? NULL : c->in[0],
@@ -347,7 +347,7 @@ START_TEST(long_rows_are_divided)
 }
 END_TEST
 
-static void call_select(const KernelTable *k, Case *c)
+static void call_select(const Kernels *k, Case *c)
 {
     k->select(&c->walk, c->out[0], c->mask, c->in[0], c->flag, 0, c->add);
     k->select(&c->walk, c->out[1], c->mask, c->in[0], true, -1e9f, false);
@@ -373,12 +373,12 @@ static int64_t align_offset(const Case *c)
     return c->f == 8 ? 4 : 0;
 }
 
-static void call_copy(const KernelTable *k, Case *c)
+static void call_copy(const Kernels *k, Case *c)
 {
     k->copy(&c->walk, c->bytes + align_offset(c), (char *)c->in[0] + align_offset(c), (size_t)c->f);
 }
 
-static void call_copy_add(const KernelTable *k, Case *c)
+static void call_copy_add(const Kernels *k, Case *c)
 {
     k->copy_add(&c->walk, c->out[0], c->in[0]);
 }

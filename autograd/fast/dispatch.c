@@ -8,6 +8,7 @@
  * is a line on stderr, and the best is used. */
 #include "gemm_bf16.h"
 #include "kernel_table.h"
+#include "more_kernel_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,11 @@ static bool is_slow(const KernelTable *table)
     (void)table;
     return false;
 #endif
+}
+
+const MoreKernelTable *k_more_kernels(void)
+{
+    return k_table_in_use->further;
 }
 
 const KernelTable *k_find_table(const char *name)

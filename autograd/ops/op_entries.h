@@ -12,7 +12,6 @@ void matmul_backward(Tensor *y);
 void mse_loss_backward(Tensor *y);
 void permute_backward(Tensor *y);
 void reshape_backward(Tensor *y);
-void rms_norm_backward(Tensor *y);
 void self_attention_backward(Tensor *y);
 void slice_backward(Tensor *y);
 void softmax_backward(Tensor *y);
@@ -25,7 +24,6 @@ void layer_norm_values(Tensor *y, const OpCall *c);
 void linear_values(Tensor *y, const OpCall *c);
 void matmul_values(Tensor *y, const OpCall *c);
 void reshape_values(Tensor *y, const OpCall *c);
-void rms_norm_values(Tensor *y, const OpCall *c);
 void slice_values(Tensor *y, const OpCall *c);
 void unary_values(Tensor *y, const OpCall *c);
 #define INPUTS_add (const char *const[]){ "a", "b", NULL }
@@ -80,8 +78,6 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_log_softmax (const char *const[]){ NULL }
 #define INPUTS_masked_softmax (const char *const[]){ "x", "mask", NULL }
 #define NUMBERS_masked_softmax (const char *const[]){ "scale", NULL }
-#define INPUTS_rms_norm (const char *const[]){ "x", "gamma", NULL }
-#define NUMBERS_rms_norm (const char *const[]){ "eps", NULL }
 #define INPUTS_layer_norm (const char *const[]){ "x", "gamma", "beta", NULL }
 #define NUMBERS_layer_norm (const char *const[]){ NULL }
 #define INPUTS_embedding (const char *const[]){ "table", "ids", NULL }

@@ -1,6 +1,8 @@
 /* ops_rows.c: operations on rows, which are the items along the last dimension: softmax,
- * log-softmax, masked softmax, layer norm, RMS norm. The kernels see an array (rows, row size);
- * plain/rows.c has them as plain loops. */
+ * log-softmax, masked softmax, layer norm. The kernels see an array (rows, row size); plain/rows.c
+ * has them as plain loops. */
+#include "ops/rows.h"
+
 #include <math.h>
 
 #include "buffers.h"
@@ -14,14 +16,12 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
-/* Returns the size of the last dimension; 1 for a scalar. */
-static int64_t row_size(const Tensor *x)
+int64_t row_size(const Tensor *x)
 {
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
 }
 
-/* Returns the number of rows; 0 if they have no items. */
-static int64_t filled_rows(const Tensor *x)
+int64_t filled_rows(const Tensor *x)
 {
     return x->numel > 0 ? row_count(x) : 0;
 }
@@ -108,10 +108,13 @@ void masked_softmax_backward(Tensor *y)
     k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
-/* ---- checks of layer_norm and rms_norm ------------------------------------------------------- */
+/* ---- layer_norm: y = gamma (x - mean) / deviation + beta ----------------------------------------
+ * The deviation is sqrt(var + eps) or sqrt(var) + eps, and the variance a sum divided by D or D-1:
+ * see AgNorm. Three numbers of each row are saved for the rule: the mean, as the sum of a number of
+ * type real and a rest, and 1 / deviation. */
 
-static void check_norm(const char *what, const Tensor *x, const Tensor *gamma, const Tensor *beta,
-                       double eps)
+void check_norm(const char *what, const Tensor *x, const Tensor *gamma, const Tensor *beta,
+                double eps)
 {
     check_tensor(what, "x", x, AG_REAL);
     if (x->shape.ndim < 1) {
@@ -127,11 +130,6 @@ static void check_norm(const char *what, const Tensor *x, const Tensor *gamma, c
         check_vector(what, "beta", beta, row_size(x), "(D) and (..,D)", "x", x);
     }
 }
-
-/* ---- layer_norm: y = gamma (x - mean) / deviation + beta ----------------------------------------
- * The deviation is sqrt(var + eps) or sqrt(var) + eps, and the variance a sum divided by D or D-1:
- * see AgNorm. Three numbers of each row are saved for the rule: the mean, as the sum of a number of
- * type real and a rest, and 1 / deviation. */
 
 void layer_norm_values(Tensor *y, const OpCall *c)
 {
@@ -165,30 +163,4 @@ void layer_norm_backward(Tensor *y)
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data,
                           gbeta.add, grad_of(y), reals(x), mean, rest, rstd,
                           reals_if(gamma, gamma != NULL), *kind);
-}
-
-/* ---- rms_norm: y = gamma x / r, r = sqrt(mean x^2 + eps); 1 / r is saved for the rule -------- */
-
-void rms_norm_values(Tensor *y, const OpCall *c)
-{
-    const Tensor *x = c->in[0], *gamma = c->n > 1 ? c->in[1] : NULL;
-    real *rstd = y->saved ? buffer_data(y->saved) : op_save(y, filled_rows(x));
-    k_rms_norm(filled_rows(x), row_size(x), reals(y), rstd, reals(x),
-               reals_if(gamma, gamma != NULL), *(const double *)c->args);
-}
-
-Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps)
-{
-    check_norm(__func__, x, gamma, NULL, eps);
-    return op_run(&op_table[OP_rms_norm], &x->shape, (Tensor *[]){ x, gamma }, gamma ? 2 : 1, &eps,
-                  sizeof eps);
-}
-
-void rms_norm_backward(Tensor *y)
-{
-    Tensor *x = y->in[0], *gamma = y->n_in > 1 ? y->in[1] : NULL;
-    const real *rstd = buffer_data(y->saved);
-    Grad gx = grad_into(x), ggamma = grad_into(gamma);
-    k_rms_norm_backward(filled_rows(x), row_size(x), gx.data, gx.add, ggamma.data, ggamma.add,
-                        grad_of(y), reals(x), rstd, reals_if(gamma, gamma != NULL));
 }

@@ -1,20 +1,13 @@
 /* rows.c: reductions and kernels of rows as plain loops. See plain.h. */
-#include "plain.h"
+#include "rows.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "functions.h"
+#include "plain.h"
 
 /* ---- the order of a sum ---------------------------------------------------------------------- */
-
-/* A sum along a row: 32 sums side by side, the lanes. Term i is added to lane i % 32. After 4096
- * terms, and at the end, lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1, and lane 0 is
- * added to the total. So a processor can add 4, 8, 16 or 32 terms at once, as the fast kernels do,
- * and the order of the additions is the same for all of them. The blocks keep the error of a long
- * sum small. */
-enum { LANES = 32, ROW_BLOCK = 4096 };
-typedef struct { real lane[LANES]; int64_t n; double total; } RowSum;
 
 static void row_end_block(RowSum *s)
 {
@@ -26,7 +19,7 @@ static void row_end_block(RowSum *s)
     *s = (RowSum){ .total = s->total + s->lane[0] };
 }
 
-static void row_add(RowSum *s, real term)
+void row_add(RowSum *s, real term)
 {
     s->lane[s->n++ % LANES] += term;
     if (s->n == ROW_BLOCK) {
@@ -34,7 +27,7 @@ static void row_add(RowSum *s, real term)
     }
 }
 
-static double row_total(RowSum *s)
+double row_total(RowSum *s)
 {
     if (s->n > 0) {
         row_end_block(s);
@@ -92,19 +85,12 @@ static real column_total(ColumnSum *s)
     return s->total;
 }
 
-/* ---- sums and extremes ----------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
-/* A row of n items: item j is x[j * step]. */
-typedef struct { const real *x; int64_t step, n; } Row;
-
-/* Returns the items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
-static Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
+Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
 {
     return (Row){ x + at / inner * n * inner + at % inner, inner, n };
 }
-
-/* What is summed: the items, their differences from the mean, or the squares of these. */
-typedef enum { VALUE, DEVIATION, SQUARE } Term;
 
 static real term_of(Term term, real x, real mean)
 {
@@ -113,10 +99,7 @@ static real term_of(Term term, real x, real mean)
     return term == DEVIATION ? deviation : deviation * deviation;
 }
 
-/* Returns the sum of a row's terms. If its items lie side by side, it is the sum along a row, and
- * threads can share a very long one: it is cut into at most 256 chunks of whole blocks. If not, the
- * items are in a column. */
-static real sum_of(Row r, Term term, real mean)
+real row_sum(Row r, Term term, real mean)
 {
     if (r.step == 1) {
         const int64_t length = chunk_length(r.n, 256, ROW_BLOCK);
@@ -137,8 +120,7 @@ static real sum_of(Row r, Term term, real mean)
     return column_total(&sum);
 }
 
-/* Returns the sum in double of a row's items, where that in reals is beyond the largest one. */
-static double sum_in_double(Row r)
+double row_sum_in_double(Row r)
 {
     double sum = 0;
     for (int64_t j = 0; j < r.n; j++) {
@@ -147,70 +129,15 @@ static double sum_in_double(Row r)
     return sum;
 }
 
-static double squares_in_double(Row r, double mean)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < r.n; j++) {
-        double c = r.x[j * r.step] - mean;
-        sum += c * c;
-    }
-    return sum;
-}
-
 void ref_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
 {
     for (int64_t at = 0; at < outer * inner; at++) {
         const Row r = row_of(x, n, inner, at);
-        const real sum = scale * sum_of(r, VALUE, 0);
+        const real sum = scale * row_sum(r, VALUE, 0);
         y[at] = add ? y[at] + sum : sum;
         if (scale < 1 && !add && !isfinite(y[at])) {
-            y[at] = (real)(scale * sum_in_double(r));
+            y[at] = (real)(scale * row_sum_in_double(r));
         }
-    }
-}
-
-void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x,
-             bool least)
-{
-    for (int64_t at = 0; at < outer * inner; at++) {
-        Row r = row_of(x, n, inner, at);
-        int64_t best = 0;
-        for (int64_t j = 1; j < n && !isnan(r.x[best * r.step]); j++) {
-            real v = r.x[j * r.step], b = r.x[best * r.step];
-            if (isnan(v) || (least ? v < b : v > b)) {
-                best = j;
-            }
-        }
-        y[at] = r.x[best * r.step];
-        if (index) {
-            index[at] = (int32_t)best;
-        }
-    }
-}
-
-/* Computes the mean as two numbers. The first one has rounding errors; the mean of the deviations
- * from it corrects it, and what the corrected one loses by rounding is `rest`. */
-void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest,
-             const real *x, real scale)
-{
-    const real share = (real)(1 / (double)n);
-    for (int64_t at = 0; at < outer * inner; at++) {
-        const Row r = row_of(x, n, inner, at);
-        const real first = share * sum_of(r, VALUE, 0), off = share * sum_of(r, DEVIATION, first);
-        mean[at] = first + off;
-        rest[at] = off - (mean[at] - first);
-        if (!isfinite(mean[at])) {
-            const double exact = sum_in_double(r) / (double)n;
-            mean[at] = (real)exact;
-            rest[at] = isfinite(mean[at]) ? (real)(exact - mean[at]) : 0;
-        }
-        y[at] = sum_of(r, SQUARE, mean[at]);
-        if (y[at] == (real)INFINITY) {
-            y[at] = (real)(scale * squares_in_double(r, (double)mean[at] + rest[at]));
-            continue;
-        }
-        const real squares = (real)(y[at] - (double)n * rest[at] * rest[at]);
-        y[at] = scale * (squares < 0 ? 0 : squares);
     }
 }
 
@@ -345,18 +272,7 @@ void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy,
     }
 }
 
-/* ---- layer norm and RMS norm ----------------------------------------------------------------- */
-
-/* What the rows of a call share. RMS norm is not centered: it subtracts no mean. */
-typedef struct {
-    int64_t n;
-    bool centered, eps_inside;
-    double eps, divisor;                    /* of the sum of squares */
-    const real *gamma, *beta;               /* NULL: none */
-} Norm;
-
-/* The numbers that a row's backward needs. */
-typedef struct { real mean, rest, rstd; } Statistics;
+/* ---- layer norm ------------------------------------------------------------------------------ */
 
 static Norm layer_norm_of(int64_t n, AgNorm kind, const real *gamma, const real *beta)
 {
@@ -364,33 +280,22 @@ static Norm layer_norm_of(int64_t n, AgNorm kind, const real *gamma, const real 
     return (Norm){ n, true, kind.eps_inside, kind.eps, divisor, gamma, beta };
 }
 
-static Norm rms_norm_of(int64_t n, double eps, const real *gamma)
-{
-    return (Norm){ n, false, true, eps, (double)n, gamma, NULL };
-}
-
-static double deviation_of(const Norm *k, double var)
+double deviation_of(const Norm *k, double var)
 {
     return k->eps_inside ? sqrt(var + k->eps) : sqrt(var) + k->eps;
 }
 
-/* Returns whether the sums in reals are good enough. If not (NaN, too), the row is computed in
- * double. */
-static bool is_ordinary(real rstd)
+bool is_ordinary(real rstd)
 {
     return 0x1p-50 < rstd && rstd < 0x1p50;
 }
 
-/* Returns whether a row's gradients are computed in double. */
-static bool is_extreme(real rstd)
+bool is_extreme(real rstd)
 {
     return rstd >= 0x1p50 || (0 < rstd && rstd <= 0x1p-50);
 }
 
-/* Computes a row whose squares leave the range of floats. The first item is subtracted before the
- * mean is computed, so that equal numbers have a deviation of exactly 0. One below 2^-126 counts as
- * 0: its reciprocal could be infinite. */
-static Statistics row_in_double(const Norm *k, real *y, const real *x)
+Statistics row_in_double(const Norm *k, real *y, const real *x)
 {
     const double first = k->centered && k->n > 0 ? (double)x[0] : 0;
     double sum = 0, squares = 0;
@@ -422,8 +327,8 @@ static double slope_of(const Norm *k, double rstd)
     return sigma <= 0 ? 0 : rstd * rstd / (k->divisor * sigma);
 }
 
-static void backward_in_double(const Norm *k, Statistics s, real *dx, const real *dy, const real *x,
-                               bool add)
+void backward_in_double(const Norm *k, Statistics s, real *dx, const real *dy, const real *x,
+                        bool add)
 {
     const double mean = s.mean, rest = s.rest, r = s.rstd;
     double sum = 0, dot = 0;
@@ -440,8 +345,7 @@ static void backward_in_double(const Norm *k, Statistics s, real *dx, const real
     }
 }
 
-/* Returns dy gamma: the gradient of the normalized item j. */
-static real gradient_of(const Norm *k, const real *dy, int64_t j)
+real gradient_of(const Norm *k, const real *dy, int64_t j)
 {
     return k->gamma ? dy[j] * k->gamma[j] : dy[j];
 }
@@ -517,9 +421,8 @@ void ref_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const 
     }
 }
 
-/* Computes dgamma. */
-static void sum_dgamma(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
-                       const real *mean, const real *rest, const real *rstd, bool add)
+void sum_dgamma(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean,
+                const real *rest, const real *rstd, bool add)
 {
     bool extreme = false;
     for (int64_t r = 0; r < rows; r++) {
@@ -576,92 +479,6 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
     }
     if (dbeta) {
         ref_sum(1, rows, n, dbeta, dy, 1, add_beta);
-    }
-}
-
-void ref_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
-                   const real *x, const real *mean, const real *factor, const real *beta)
-{
-    for (int64_t i = 0; i < outer * channels * inner; i++) {
-        const int64_t c = i / inner % channels;
-        const real off = x[i] - mean[c];
-        if (deviation) {
-            deviation[i] = off;
-        }
-        y[i] = off * factor[c] + beta[c];
-    }
-}
-
-static Statistics rms_norm_row(const Norm *k, real *y, const real *x)
-{
-    RowSum squares = { .total = 0 };
-    for (int64_t j = 0; j < k->n; j++) {
-        row_add(&squares, x[j] * x[j]);
-    }
-    const real rstd = (real)(1 / deviation_of(k, row_total(&squares) / k->divisor));
-    if (!is_ordinary(rstd)) return row_in_double(k, y, x);
-    for (int64_t j = 0; j < k->n; j++) {
-        y[j] = k->gamma ? x[j] * rstd * k->gamma[j] : x[j] * rstd;
-    }
-    return (Statistics){ .rstd = rstd };
-}
-
-void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
-                  double eps)
-{
-    const Norm k = rms_norm_of(n, eps, gamma);
-    for (int64_t r = 0; r < rows; r++) {
-        rstd[r] = rms_norm_row(&k, y + r * n, x + r * n).rstd;
-    }
-}
-
-/* Computes, with g = dy gamma, dx = r g - r^3 / n x sum(g x). */
-static void rms_norm_backward_row(const Norm *k, Statistics s, real *dx, const real *dy,
-                                  const real *x, bool add)
-{
-    const double r = s.rstd;
-    RowSum sum = { .total = 0 };
-    for (int64_t j = 0; j < k->n; j++) {
-        row_add(&sum, gradient_of(k, dy, j) * x[j]);
-    }
-    const real slope = (real)(-r * r * r / (double)k->n * row_total(&sum));
-    for (int64_t j = 0; j < k->n; j++) {
-        const real d = REAL(fma)(slope, x[j], s.rstd * gradient_of(k, dy, j));
-        dx[j] = add ? dx[j] + d : d;
-    }
-}
-
-void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
-                           bool add_gamma, const real *dy, const real *x, const real *rstd,
-                           const real *gamma)
-{
-    const Norm k = rms_norm_of(n, 0, gamma);
-    for (int64_t r = 0; r < rows && dx; r++) {
-        const Statistics s = { .rstd = rstd[r] };
-        if (is_extreme(s.rstd)) {
-            backward_in_double(&k, s, dx + r * n, dy + r * n, x + r * n, add_x);
-        } else {
-            rms_norm_backward_row(&k, s, dx + r * n, dy + r * n, x + r * n, add_x);
-        }
-    }
-    if (dgamma) {
-        sum_dgamma(rows, n, dgamma, dy, x, NULL, NULL, rstd, add_gamma);
-    }
-}
-
-/* ---- rotations ------------------------------------------------------------------------------- */
-
-void ref_rope(const KRope *p, real *y, const real *x, const real *table)
-{
-    for (int64_t i = 0; i < p->rows * p->heads * p->n; i++) {
-        int64_t head = i / p->n, pair = i % p->n, row = head / p->heads % p->period;
-        int64_t a = head * 2 * p->n + (p->adjacent ? 2 * pair : pair),
-                b = a + (p->adjacent ? 1 : p->n);
-        real c = table[row * 2 * p->n + pair],
-             s = (p->back ? -1 : 1) * table[row * 2 * p->n + p->n + pair];
-        real ya = REAL(fma)(-x[b], s, x[a] * c), yb = REAL(fma)(x[a], s, x[b] * c);
-        y[a] = p->add ? y[a] + ya : ya;
-        y[b] = p->add ? y[b] + yb : yb;
     }
 }
 

@@ -40,7 +40,8 @@ SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c",
            "examples/common/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
-REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/table.c", "nn/files/file.c"]
+REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/more/plain_kernels.c",
+            "autograd/ops/more/plain_table.c", "autograd/ops/table.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
             "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system", "autograd/ops", "autograd/ops/more",

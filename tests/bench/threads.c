@@ -30,6 +30,7 @@
 #include "attention_blocks.h"
 #include "chunks.h"
 #include "kernel_table.h"
+#include "more_kernel_table.h"
 #include "kaeru/autograd.h"
 #include "moved.h"
 
@@ -40,10 +41,14 @@ const char program[] = "threads";
 enum { OUTSIDE, ATTENTION, ATTENTION_BACKWARD,
 #define KERNEL(result, name, parameters, arguments, ret) OF_##name,
 #include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret) OF_##name,
+#include "more_kernels.def"
        KINDS };
 static const char *const kind_name[KINDS] = { "outside of kernels", "attention", "attention_backward",
 #define KERNEL(result, name, parameters, arguments, ret) #name,
 #include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret) #name,
+#include "more_kernels.def"
 };
 
 typedef struct {
@@ -99,6 +104,7 @@ static void leave(const bool *entered)
 #define ENTER(kind, bytes) __attribute__((cleanup(leave))) const bool entered = enter(kind, bytes); (void)entered
 
 static KernelTable own;
+static MoreKernelTable own_more;
 #define KERNEL(result, name, parameters, arguments, ret)        \
     static result counted_##name parameters                     \
     {                                                           \
@@ -106,9 +112,21 @@ static KernelTable own;
         ret own.name arguments;                                 \
     }
 #include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret)        \
+    static result counted_##name parameters                     \
+    {                                                           \
+        ENTER(OF_##name, (double)(MOVED_##name));               \
+        ret own_more.name arguments;                            \
+    }
+#include "more_kernels.def"
+static const MoreKernelTable counted_more = {
+#define KERNEL(result, name, parameters, arguments, ret) .name = counted_##name,
+#include "more_kernels.def"
+};
 static KernelTable counted = {
 #define KERNEL(result, name, parameters, arguments, ret) .name = counted_##name,
 #include "kernels.def"
+    .further = &counted_more,
 };
 
 void __real_k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
@@ -179,6 +197,7 @@ static void count_steps(const Workload *w, void *state, int threads, double seco
 {
     const KernelTable *before = k_table_in_use;
     own = *before;
+    own_more = *k_more_kernels();
     counted.name = own.name;
     k_table_in_use = &counted;
     ag_set_threads(threads);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "kernels.h"
+#include "more_kernels.h"
 
 #define ISA_JOIN_(path, name) k_##path##_##name
 #define ISA_JOIN(path, name) ISA_JOIN_(path, name)
@@ -24,6 +25,8 @@
 
 #define KERNEL(result, name, parameters, arguments, ret) result ISA(name) parameters;
 #include "kernels.def"
+#define KERNEL(result, name, parameters, arguments, ret) result ISA(name) parameters;
+#include "more_kernels.def"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 

@@ -135,11 +135,6 @@ Tensor *ag_log_softmax(Tensor *x, int dim);
  * dx = scale y (dy - sum(dy y)) */
 Tensor *ag_masked_softmax(Tensor *x, Tensor *mask, double scale);
 
-/* y = gamma x / r over the last dimension, r = sqrt(mean(x^2) + eps): gamma (D) or NULL; 0 where r is (PyTorch: NaN), also
- *     below 2^-126; rows of up to 3.4e38 have finite values (PyTorch: 0 from 1e19 on) (Zhang and Sennrich 2019)
- * dx = (g - n mean(g n)) / r with g = dy gamma, n = x / r; dgamma = sum dy n */
-Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps);
-
 /* y = gamma (x - mean) / deviation + beta over the last dimension: gamma, beta (D) or NULL. Where the deviation is 0 (below
  *     2^-126), as in a row of equal numbers with eps 0, y is beta and dx is 0 (PyTorch: NaN). Rows of up to 3.4e38 have
  *     finite values (PyTorch: 0 from 1e19 on). Rows with a mean of up to 1e6 deviations have values as exact as those of
@@ -312,6 +307,13 @@ Tensor *ag_var_dims(Tensor *x, AgDims dims, bool unbiased, bool keep);
 /* y = sum of the items of x along dim up to this one
  * dx = sum of dy from this item on */
 Tensor *ag_cumsum(Tensor *x, int dim);
+
+/* ---- over the last dimension: x AG_REAL (..,D) -> y of x's shape ------------------------------------------------- */
+
+/* y = gamma x / r over the last dimension, r = sqrt(mean(x^2) + eps): gamma (D) or NULL; 0 where r is (PyTorch: NaN), also
+ *     below 2^-126; rows of up to 3.4e38 have finite values (PyTorch: 0 from 1e19 on) (Zhang and Sennrich 2019)
+ * dx = (g - n mean(g n)) / r with g = dy gamma, n = x / r; dgamma = sum dy n */
+Tensor *ag_rms_norm(Tensor *x, Tensor *gamma, double eps);
 
 /* items by number: ids AG_INT; an id out of range is a usage error. Of an id that occurs more than 4096 times the terms are
  *     summed in double */

@@ -2,7 +2,7 @@
 #include "channels.h"
 #include "checks.h"
 #include "kaeru/autograd.h"
-#include "kernels.h"
+#include "more_kernels.h"
 #include "more_table.h"
 #include "observe.h"
 #include "shape.h"

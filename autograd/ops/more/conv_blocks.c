@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "conv_blocks.h"
+#include "more_kernels.h"
 
 enum {
     BLOCK_ITEMS = 1 << 17,          /* of P: 512 KiB. 64 -> 64 channels of 32 x 32: 1.2 against 1 << 16, 1.0 against 1 << 18 */

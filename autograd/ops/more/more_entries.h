@@ -14,12 +14,14 @@ void linear_cross_entropy_backward(Tensor *y);
 void masked_fill_backward(Tensor *y);
 void nll_loss_backward(Tensor *y);
 void pool2d_backward(Tensor *y);
+void rms_norm_backward(Tensor *y);
 void rope_backward(Tensor *y);
 void scatter_add_backward(Tensor *y);
 void unary_backward(Tensor *y);
 void var_dims_backward(Tensor *y);
 void where_backward(Tensor *y);
 void binary_values(Tensor *y, const OpCall *c);
+void rms_norm_values(Tensor *y, const OpCall *c);
 void rope_values(Tensor *y, const OpCall *c);
 void unary_values(Tensor *y, const OpCall *c);
 #define INPUTS_pow (const char *const[]){ "a", "b", NULL }
@@ -74,6 +76,8 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_var_dims (const char *const[]){ NULL }
 #define INPUTS_cumsum (const char *const[]){ "x", NULL }
 #define NUMBERS_cumsum (const char *const[]){ NULL }
+#define INPUTS_rms_norm (const char *const[]){ "x", "gamma", NULL }
+#define NUMBERS_rms_norm (const char *const[]){ "eps", NULL }
 #define INPUTS_gather (const char *const[]){ "x", "ids", NULL }
 #define NUMBERS_gather (const char *const[]){ NULL }
 #define INPUTS_scatter_add (const char *const[]){ "x", "ids", "src", NULL }

@@ -6,7 +6,7 @@
 #include "gather.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gradients.h"
-#include "kernels.h"
+#include "more_kernels.h"
 #include "more_table.h"
 #include "op.h"
 #include "ops/reduce.h"

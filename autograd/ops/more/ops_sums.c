@@ -3,7 +3,7 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
-#include "kernels.h"
+#include "more_kernels.h"
 #include "more_table.h"
 #include "op.h"
 #include "ops/reduce.h"

@@ -6,6 +6,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "kaeru/image_layers.h"
+#include "kaeru/rms_norm.h"
 #include "kaeru/frozen.h"
 #include "kaeru/init.h"
 #include "kaeru/summary.h"

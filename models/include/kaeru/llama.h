@@ -9,6 +9,7 @@
 
 #include "kaeru/attention.h"
 #include "kaeru/fields.h"
+#include "kaeru/rms_norm.h"
 
 AG_PUBLIC_BEGIN
 

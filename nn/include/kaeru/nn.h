@@ -5,7 +5,7 @@
  *     Tensor *loss = nn_cross_entropy(nn_linear(fc, x), target);
  *
  * Attention and its parts are in attention.h, layers of images in image_layers.h, recurrent ones in
- * recurrent.h. */
+ * recurrent.h, RMSNorm in rms_norm.h. */
 #ifndef KAERU_NN_H
 #define KAERU_NN_H
 
@@ -52,14 +52,6 @@ LayerNorm *nn_layer_norm_new_with(int64_t width, AgNorm kind, bool bias);
 #define nn_layer_norm_new_no_bias(width)    nn_layer_norm_new_with(width, AG_NORM_PYTORCH, false)
 Tensor *nn_layer_norm(LayerNorm *l, Tensor *x);
 
-/* y = gamma x / r: x (..,width) -> (..,width), with r = sqrt(m + eps) and the mean m of x^2 over
- * the last dimension (Zhang and Sennrich 2019). gamma (width) starts at 1; in files it is called
- * weight. eps is 1e-6 unless it is given. */
-typedef struct { Module module; Tensor *gamma; double eps; } RMSNorm;
-RMSNorm *nn_rms_norm_new_with(int64_t width, double eps);
-#define nn_rms_norm_new(width) nn_rms_norm_new_with(width, 1e-6)
-Tensor *nn_rms_norm(RMSNorm *l, Tensor *x);
-
 /* Returns ag_activate(kind, nn_linear(l, x)). ReLU and the GELUs need less time and memory this
  * way. */
 Tensor *nn_linear_activate(Linear *l, Tensor *x, AgActivation kind);
@@ -96,6 +88,7 @@ AG_PUBLIC_END
 
 #ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
 #include "kaeru/image_layers.h"
+#include "kaeru/rms_norm.h"
 #endif
 
 #endif
