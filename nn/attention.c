@@ -45,24 +45,6 @@ Tensor *nn_causal_padding_mask(Tensor *ids, int32_t padding)
     return ag_and(own, nn_causal_mask(tensor_dim(ids, 1)));
 }
 
-void nn_mask_print(FILE *out, Tensor *mask)
-{
-    AG_LAYER;
-    ag_check_pointer(__func__, "out", out);
-    check_tensor(__func__, "mask", mask, AG_BOOL);
-    const uint8_t *visible = tensor_bool_data(mask);
-    AgShape shape = tensor_shape(mask);
-    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1;
-    int64_t rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
-    for (int64_t i = 0; i < tensor_numel(mask); i++) {
-        if (i > 0 && i % (rows * columns) == 0) {
-            fputc('\n', out);
-        }
-        fputs(visible[i] ? "#" : ".", out);
-        fputs((i + 1) % columns == 0 ? "\n" : " ", out);
-    }
-}
-
 /* ---- one head -------------------------------------------------------------------------------- */
 
 /* Returns the sum of the values, weighted by the softmax of the scaled and masked scores: (..,T,S)

@@ -5,11 +5,12 @@
  * A layer has one array of keys and one of values, (B,n,D), with room for more positions than are
  * stored. Arrays are AG_REAL or, in bfloat16, AG_INT (B,n,D/2). Only nn_cache_append and
  * nn_cache_read convert numbers; the other functions move bytes. */
+#include "cache.h"
+
 #include <string.h>
 
 #include "arguments.h"
 #include "kaeru/autograd.h"
-#include "kaeru/attention.h"
 
 NnCache *nn_cache_new(int n, int64_t capacity)
 {
@@ -36,10 +37,8 @@ static AgShape shape_of(const Tensor *t)
     return shape;
 }
 
-/* Copies `count` positions to each sequence i of dst, from position `to` on. They come from
- * sequence rows[i] of src, from position `from` on. If rows is NULL, they come from sequence i. */
-static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows,
-                           int64_t from, int64_t count)
+void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int32_t *rows, int64_t from,
+                    int64_t count)
 {
     bool bf16 = tensor_dtype(src) == AG_INT;
     char *out = bf16 ? (char *)tensor_mutable_int_data(dst) : (char *)tensor_mutable_data(dst);
@@ -54,10 +53,8 @@ static void copy_positions(Tensor *dst, int64_t to, const Tensor *src, const int
     }
 }
 
-/* Returns an array of that shape and of the type of `like`. Unless x is NULL, it begins with
- * `length` positions of x, copied as copy_positions does by `rows`. */
-static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape shape,
-                         const Tensor *like, const int32_t *rows)
+Tensor *cache_array(NnCache *c, const Tensor *x, int64_t length, AgShape shape, const Tensor *like,
+                    const int32_t *rows)
 {
     Tensor *t = tensor_new_owned(shape, tensor_dtype(like));
     ag_set_part(t, c, "NnCache");
@@ -67,8 +64,7 @@ static Tensor *array_new(NnCache *c, const Tensor *x, int64_t length, AgShape sh
     return t;
 }
 
-/* Frees *x, unless it is NULL, and sets it to `by`. */
-static void replace(Tensor **x, Tensor *by)
+void cache_replace(Tensor **x, Tensor *by)
 {
     if (*x) {
         ag_set_part(*x, NULL, NULL);
@@ -96,7 +92,7 @@ static void append(NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t
     }
     AgShape shape = SHAPE(tensor_dim(more, 0), capacity, tensor_dim(more, 2));
     if (!*x || needed > tensor_dim(*x, 1)) {
-        replace(x, array_new(c, *x, length, shape, more, NULL));
+        cache_replace(x, cache_array(c, *x, length, shape, more, NULL));
     }
     copy_positions(*x, length, more, NULL, 0, tensor_dim(more, 1));
     ag_end(s);
@@ -122,7 +118,7 @@ void nn_cache_append(NnCache *c, int layer, Tensor *key, Tensor *value)
                        ag_shape_string(tensor_shape(key)), ag_shape_string(tensor_shape(value)));
     }
     if (!kv->value) {
-        replace(&kv->key, NULL);        /* an earlier call had memory for the keys only */
+        cache_replace(&kv->key, NULL);        /* an earlier call had memory for the keys only */
     }
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) ||
                     tensor_dim(key, 2) != shape_of(kv->key).dim[2])) {
@@ -193,52 +189,4 @@ bool nn_cache_is_filled(const NnCache *c, int layer)
 {
     const NnKeysValues *kv = checked_layer(__func__, c, layer);
     return kv->fixed && kv->value;
-}
-
-void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n)
-{
-    AG_LAYER;
-    ag_check_object(__func__, "c", c);
-    if (n < 1) {
-        ag_usage_error(__func__, "%lld rows, expected 1 or more", (long long)n);
-    }
-    ag_check_pointer(__func__, "rows", rows);
-    for (int i = 0; i < c->n; i++) {
-        NnKeysValues *kv = &c->layer[i];
-        if (!kv->value) continue;
-        if (tensor_dim(kv->key, 0) == 0) {
-            ag_usage_error(__func__, "%lld rows of an empty batch", (long long)n);
-        }
-        for (int64_t j = 0; j < n; j++) {
-            if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0)) {
-                ag_usage_error(__func__, "row %d at item %lld is out of range: expected 0 to %lld",
-                               (int)rows[j], (long long)j, (long long)tensor_dim(kv->key, 0) - 1);
-            }
-        }
-        AgShape shape = tensor_shape(kv->key);
-        shape.dim[0] = n;
-        Tensor *key = array_new(c, kv->key, kv->length, shape, kv->key, rows);
-        replace(&kv->value, array_new(c, kv->value, kv->length, shape, kv->value, rows));
-        replace(&kv->key, key);
-    }
-}
-
-void nn_cache_keep_last(NnCache *c, int64_t keep)
-{
-    AG_LAYER;
-    ag_check_object(__func__, "c", c);
-    if (keep < 0) {
-        ag_usage_error(__func__, "%lld positions to keep, expected 0 or more", (long long)keep);
-    }
-    for (int i = 0; i < c->n; i++) {
-        NnKeysValues *kv = &c->layer[i];
-        if (kv->fixed || kv->length <= keep) continue;
-        copy_positions(kv->key, 0, kv->key, NULL, kv->length - keep, keep);
-        copy_positions(kv->value, 0, kv->value, NULL, kv->length - keep, keep);
-        kv->length = keep;
-        c->shifted = true;
-    }
-    if (keep == 0) {
-        c->shifted = false;
-    }
 }

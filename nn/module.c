@@ -1,10 +1,10 @@
-/* module.c: modules as trees: construction, children, parameters, ties, lists, copies. A module
- * stores each part, a child or a tensor, in a slot with a name: walk.h has the struct.
+/* module.c: modules as trees: construction, children, parameters, ties, lists. A module stores
+ * each part, a child or a tensor, in a slot with a name: walk.h has the struct.
  *
  *     nn_child(net, fc1, nn_linear_new(2, 16));
  *
  * sets net->fc1 and fills a slot "fc1". Everything that works on whole models, such as files,
- * optimizers and nn_clone, reads the slots (walk.c).
+ * optimizers and copies, reads the slots (walk.c).
  *
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The
  * module of the first slot of a tied tensor owns it. Each function allocates memory before it
@@ -53,7 +53,7 @@ void nn_check_type(const char *what, const void *module, size_t size, const char
     }
 }
 
-static void module_destroy(void *module)
+void module_destroy(void *module)
 {
     Module *m = module;
     if (m->destroy) {
@@ -116,15 +116,14 @@ static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name,
     return slot;
 }
 
-static void set_field(Module *m, size_t offset, const void *value)
+void set_field(Module *m, size_t offset, const void *value)
 {
     if (offset) {
         memcpy((char *)m + offset, &value, sizeof value);
     }
 }
 
-/* Makes the slot a part of m, and sets its child or its tensor, and the field. */
-static void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor)
+void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor)
 {
     slot->child = child;
     slot->tensor = tensor;
@@ -376,78 +375,4 @@ Tensor *call_forward(Module *layer, Tensor *x)
     Tensor *y = layer->forward(layer, x);
     function_ends(before);
     return y;
-}
-
-/* ---- copies ---------------------------------------------------------------------------------- */
-
-/* Returns a copy of the structs of a tree. Its slots have the tensors of the original, which
- * nn_clone replaces. */
-static Module *copy_tree(const Module *original)
-{
-    if (original->destroy) {
-        ag_usage_error("nn_clone", "a %s has a function that destroys it, and what that releases "
-                       "cannot be copied", original->type);
-    }
-    Module *copy = ag_alloc(1, original->size);
-    ag_on_free(copy, module_destroy);
-    memcpy(copy, original, original->size);
-    copy->n_slots = 0;
-    copy->parent = NULL;
-    copy->capacity = original->n_slots;
-    copy->slots = ag_alloc_in(copy, (size_t)original->n_slots, sizeof *copy->slots);
-    ag_set_part(copy->slots, copy, copy->type);
-    for (int i = 0; i < original->n_slots; i++) {
-        const NnModuleSlot *from = &original->slots[i];
-        NnModuleSlot *to = &copy->slots[i];
-        *to = *from;
-        to->tied = false;
-        Module *child = from->child ? copy_tree(from->child) : NULL;
-        slot_fill(copy, to, child, from->tensor);
-    }
-    return copy;
-}
-
-/* Returns a tensor with the same values, which requires a gradient if the original does. */
-static Tensor *copy_tensor(Tensor *from)
-{
-    Tensor *t = tensor_new_owned(tensor_shape(from), tensor_dtype(from));
-    tensor_copy(t, from);
-    if (tensor_requires_grad(from)) {
-        tensor_set_requires_grad(t, true);
-    }
-    return t;
-}
-
-/* Returns the slot of the copy that has the place of `slot` in the original. */
-static const NnModuleSlot *same_slot(Module *original, const NnModuleSlot *slot, Module *copy)
-{
-    Walk from = walk_below(original);
-    Walk to = walk_below(copy);
-    do {
-        walk_slot(&from);
-        walk_slot(&to);
-    } while (from.slot != slot);
-    return to.slot;
-}
-
-void *nn_clone(const void *module)
-{
-    NN_LAYER((const Module *)module);
-    check_fields(__func__, module);
-    Module *copy = copy_tree(module);
-    Walk to = walk_below(copy);
-    for (Walk from = walk_below(module); walk_slot(&from); ) {
-        NnModuleSlot *slot = walk_slot(&to);
-        const NnModuleSlot *first = first_slot_of(from.root, from.slot);
-        slot->tied = first != from.slot;
-        if (slot->tied) {
-            slot->tensor = same_slot(from.root, first, copy)->tensor;
-        } else {
-            slot->tensor = copy_tensor(from.slot->tensor);
-            ag_set_part(slot->tensor, to.holder, to.holder->type);
-        }
-        set_field(to.holder, slot->offset, slot->tensor);
-    }
-    name_tensors(copy);
-    return copy;
 }

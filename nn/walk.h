@@ -1,7 +1,7 @@
 /* walk.h: the slots of modules and the walk over them, for the files of nn and models.
  *
  * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers
- * and clone work on whole models by a walk over slots. It goes down by `child` and up by `parent`,
+ * and copies work on whole models by a walk over slots. It goes down by `child` and up by `parent`,
  * so it needs neither recursion nor memory:
  *
  *     for (Walk walk = walk_below(model); walk_tensor(&walk); ) {
@@ -29,6 +29,12 @@ typedef struct NnModuleSlot {
 
 /* ---- module.c -------------------------------------------------------------------------------- */
 
+/* Runs when the memory of a module is freed. */
+void module_destroy(void *module);
+/* Makes the slot a part of m, and sets its child or its tensor, and the field. */
+void slot_fill(Module *m, NnModuleSlot *slot, Module *child, Tensor *tensor);
+/* Sets the field at this offset in the struct of m; 0: there is none. */
+void set_field(Module *m, size_t offset, const void *value);
 /* Checks that each field below m points to what was registered for it. */
 void check_fields(const char *what, const Module *m);
 /* Checks that this is a layer with one input: that module.forward is set. */

@@ -27,7 +27,8 @@ DOORS = {
     "kaeru/lm.h": "models/lm", "kaeru/training.h": "models/train", "kaeru/debug.h": "autograd/debug",
     "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more", "kaeru/grad.h": "autograd/more",
     "kaeru/watch.h": "autograd/more", "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
-    "kaeru/generate.h": "models/lm", "kaeru/rms_norm.h": "nn/more",
+    "kaeru/generate.h": "models/lm", "kaeru/rms_norm.h": "nn/more", "kaeru/cache.h": "nn/more",
+    "kaeru/clone.h": "nn/more",
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 

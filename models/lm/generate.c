@@ -1,5 +1,6 @@
 /* generate.c: writes text with a language model, token after token. */
 #include "array.h"
+#include "kaeru/cache.h"
 #include "kaeru/frozen.h"
 #include "kaeru/generate.h"
 #include "kaeru/language.h"

@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "kaeru/autograd.h"
+#include "kaeru/cache.h"
 #include "decoding.h"
 #include "kaeru/training.h"
 #include "walk.h"

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "kaeru/checkpoint.h"
+#include "kaeru/clone.h"
 #include "kaeru/tensor.h"
 #include "left.h"
 #include "numbers.h"

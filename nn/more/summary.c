@@ -1,7 +1,10 @@
-/* summary.c: prints the modules, parameters and counts of a model as a table. */
+/* summary.c: prints the modules, parameters and counts of a model as a table, and a mask as a picture. */
 #include "kaeru/summary.h"
-#include "walk.h"
+
+#include "arguments.h"
+#include "kaeru/autograd.h"
 #include "utf8.h"
+#include "walk.h"
 
 #include <string.h>
 
@@ -88,4 +91,22 @@ void nn_summary(void *module, FILE *out)
     fprintf(out, "%s parameters", grouped(trained, text));
     if (fixed) fprintf(out, ", %s numbers that are not trained", grouped(fixed, text));
     fprintf(out, ", %s bytes\n", grouped(bytes, text));
+}
+
+void nn_mask_print(FILE *out, Tensor *mask)
+{
+    AG_LAYER;
+    ag_check_pointer(__func__, "out", out);
+    check_tensor(__func__, "mask", mask, AG_BOOL);
+    const uint8_t *visible = tensor_bool_data(mask);
+    AgShape shape = tensor_shape(mask);
+    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1;
+    int64_t rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
+    for (int64_t i = 0; i < tensor_numel(mask); i++) {
+        if (i > 0 && i % (rows * columns) == 0) {
+            fputc('\n', out);
+        }
+        fputs(visible[i] ? "#" : ".", out);
+        fputs((i + 1) % columns == 0 ? "\n" : " ", out);
+    }
 }

@@ -10,8 +10,6 @@
 #ifndef KAERU_ATTENTION_H
 #define KAERU_ATTENTION_H
 
-#include <stdio.h>
-
 #include "kaeru/nn.h"
 
 AG_PUBLIC_BEGIN
@@ -33,9 +31,6 @@ Tensor *nn_causal_mask(int64_t n);
 Tensor *nn_padding_mask(Tensor *ids, int32_t padding);
 /* Returns a mask that shows what both of these masks show: ids (B,T) -> (B,T,T). */
 Tensor *nn_causal_padding_mask(Tensor *ids, int32_t padding);
-
-/* Prints the mask, one matrix after another: "#" is visible, "." is hidden. */
-void nn_mask_print(FILE *out, Tensor *mask);
 
 /* ---- attention (3.2) ------------------------------------------------------------------------- */
 
@@ -102,14 +97,6 @@ void nn_cache_read(NnCache *c, int layer, Tensor **key, Tensor **value);
 Tensor *nn_cache_attention(NnCache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
 /* Returns whether a layer is fixed and filled. */
 bool nn_cache_is_filled(const NnCache *c, int layer);
-
-/* Replaces the batch by its rows rows[0] to rows[n-1], as beam search needs it. If there is no
- * memory for this, the cache cannot be used any more. */
-void nn_cache_select(NnCache *c, const int32_t *rows, int64_t n);
-/* Removes all but the last `keep` positions of the layers that are not fixed. Language models and
- * transformer_decode_next count positions from the first one that is left, so for them keep must be
- * 0; with other values they report a usage error. */
-void nn_cache_keep_last(NnCache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) ------------------------------------------------------------ */
 
@@ -193,5 +180,10 @@ Tensor *nn_sublayer_out(SublayerConnection *s, Tensor *x, Tensor *h);
 #include "kaeru/calls/attention.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/cache.h"
+#include "kaeru/summary.h"
+#endif
 
 #endif

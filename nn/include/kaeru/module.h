@@ -163,10 +163,6 @@ void *nn_list_item(const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
-/* Returns a copy with parameters of its own, which have the same values, modes and ties. Other
- * members of the struct, numbers and pointers, are copied as they are. */
-void *nn_clone(const void *module);
-
 /* Sets training mode, in which dropout is active, or evaluation mode: for the module and all its
  * parts. */
 void nn_set_training(void *module, bool training);
@@ -196,6 +192,7 @@ AG_PUBLIC_END
 
 #ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
 #include "kaeru/checkpoint.h"
+#include "kaeru/clone.h"
 #include "kaeru/frozen.h"
 #include "kaeru/init.h"
 #include "kaeru/more_optim.h"

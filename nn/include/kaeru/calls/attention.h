@@ -6,8 +6,6 @@ AG_NAME_CALL(Tensor *, nn_padding_mask, (AG_PLACE, Tensor *ids, int32_t padding)
 #define nn_padding_mask(...) nn_padding_mask_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, nn_causal_padding_mask, (AG_PLACE, Tensor *ids, int32_t padding), (ids, padding))
 #define nn_causal_padding_mask(...) nn_causal_padding_mask_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(nn_mask_print, (AG_PLACE, FILE *out, Tensor *mask), (out, mask))
-#define nn_mask_print(...) nn_mask_print_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, nn_attention, (AG_PLACE, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor
     **weights),
     (q, k, v, mask, dropout, weights))
@@ -28,10 +26,6 @@ AG_NAME_CALL(Tensor *, nn_cache_attention, (AG_PLACE, NnCache *c, int layer, Ten
 #define nn_cache_attention(...) nn_cache_attention_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(bool, nn_cache_is_filled, (AG_PLACE, const NnCache *c, int layer), (c, layer))
 #define nn_cache_is_filled(...) nn_cache_is_filled_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(nn_cache_select, (AG_PLACE, NnCache *c, const int32_t *rows, int64_t n), (c, rows, n))
-#define nn_cache_select(...) nn_cache_select_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(nn_cache_keep_last, (AG_PLACE, NnCache *c, int64_t keep), (c, keep))
-#define nn_cache_keep_last(...) nn_cache_keep_last_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(MultiHeadAttention *, nn_multi_head_attention_new_with, (AG_PLACE, int heads, int64_t width, double dropout,
     NnScoreKind score),
     (heads, width, dropout, score))

@@ -18,8 +18,6 @@ AG_NAME_CALL_VOID(nn_list_add, (AG_PLACE, ModuleList *list, void *child), (list,
 #define nn_list_add(...) nn_list_add_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(void *, nn_list_item, (AG_PLACE, const ModuleList *list, int i), (list, i))
 #define nn_list_item(...) nn_list_item_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(void *, nn_clone, (AG_PLACE, const void *module), (module))
-#define nn_clone(...) nn_clone_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(nn_set_training, (AG_PLACE, void *module, bool training), (module, training))
 #define nn_set_training(...) nn_set_training_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(nn_zero_grad, (AG_PLACE, void *module), (module))
