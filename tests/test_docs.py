@@ -180,8 +180,10 @@ for text in doors:
     rows = [(int(first), int(last or first)) for first, last in re.findall(r'^\| (\d+)(?:-(\d+))? \|', text, re.M)]
     if [step for first, last in rows for step in range(first, last + 1)] != list(range(1, 61)):
         fail('docs/doors.md or docs/ja/doors.md: expected each of the steps 1 to 60 once, in order')
-if len({tuple(sorted(re.findall(r'\[`(\w+)`\]\((?:\.\./)+', text))) for text in doors}) != 1:
-    fail('docs/doors.md and docs/ja/doors.md name different functions')
+for page in 'doors.md', 'arithmetic.md':
+    texts = [(root / folder / page).read_text(encoding='utf-8') for folder in ('docs', 'docs/ja')]
+    if len({tuple(sorted(re.findall(r'\[`(\w+)`\]\((?:\.\./)+', text))) for text in texts}) != 1:
+        fail(f'docs/{page} and docs/ja/{page} name different functions')
 
 
 def lines_of(name, sections):
