@@ -1,5 +1,5 @@
 /* book_alone.c: a program that needs the book alone, without the parts: it trains x + f(x), and a GPT in both precisions. The
- * plain kernels have the bits of the fast ones, so the weights are the same in every build, with the part `fast` and without. */
+ * plain kernels have the bits of the fast ones: the weights are the same in every build, with and without the part `fast`. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
