@@ -14,11 +14,11 @@ static inline void mark_point_once(const char *file, int line)
 }
 #define _mark_point(file, line) mark_point_once(file, line)
 
-/* The plain loops run on one thread, and do not round subnormal numbers to 0. */
+/* The plain loops run on one thread. */
 #ifdef WITHOUT_FAST
-enum { HAS_FAST_KERNELS = 0 };
+enum { HAS_THREADS = 0 };
 #else
-enum { HAS_FAST_KERNELS = 1 };
+enum { HAS_THREADS = 1 };
 #endif
 /* Without the part memory, a buffer that is released returns to the system. */
 #ifdef WITHOUT_MEMORY

@@ -863,7 +863,7 @@ Suite *memory_suite(void)
     suite_add_tcase(suite, release);
     TCase *threads = tcase_create("threads");
     tcase_add_test(threads, two_threads_train_as_each_alone);
-    if (HAS_FAST_KERNELS) tcase_add_test(threads, any_number_of_threads_gives_the_same_bits);
+    if (HAS_THREADS) tcase_add_test(threads, any_number_of_threads_gives_the_same_bits);
     tcase_add_test(threads, a_thread_that_ends_leaks_nothing);
     tcase_add_test(threads, a_tensor_may_be_freed_on_another_thread);
     tcase_add_test(threads, a_forked_child_trains_like_its_parent);
