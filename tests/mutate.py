@@ -43,6 +43,7 @@ CLOSE = [
     (r'autograd/fast/softmax', 'kernels kernel_rows tensor attention nn graph'),
     (r'autograd/(fast/(norm|gather|max|copy|strided)|ops/attention_blocks)', 'kernels kernel_rows attention nn graph'),
     (r'autograd/(fast/patches|ops/more/conv)', 'conv kernel_rows gradcheck torch'),
+    (r'autograd/ops/more/(plain|more)_kernel', 'kernel_rows kernels conv torch'),
     (r'autograd/fast/(threads|scratch)', 'threads kernels gemm'),
     (r'autograd/(philox|fast/distributions)', 'random kernel_rows kernels bits sample'),
     (r'autograd/fast/optimizer', 'kernels optim torch'),
