@@ -46,7 +46,7 @@ expect 0 'loaded from spiral.safetensors' ''
 hash=$(sha256sum spiral.safetensors | cut -d ' ' -f 1)
 autograd=$root/autograd
 if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
-    -I "$autograd" -I "$autograd/fast" -I "$autograd/fast/simd" -I "$autograd/include" \
+    -I "$autograd" -I "$autograd/fast" -I "$autograd/fast/simd" -I "$autograd/include" -I "$autograd/ops/more" \
     -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
 in_node engine_test.js made/page.html "$hash" fma.wasm
 that "files to decompress" pack "$build/examples/compress" 12 packed
