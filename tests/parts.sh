@@ -1,7 +1,7 @@
 #!/bin/sh
 # parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float;
-# then each part alone on top of the book, with the parts that it needs. With PART: these parts; '' is the book alone. A program
-# is compiled with what each build installs. The last line is the number of builds that passed and failed.
+# then each part alone on top of the book, with the parts that it needs, and their suites. With PART: these parts; '' is the
+# book alone. A program is compiled with what each build installs. The last line is the number of builds that passed and failed.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 folder=${1:-$root/build-parts}
@@ -40,6 +40,15 @@ END
         "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses"
 }
 
+# The suites of the book run on the book alone, and on the parts that compute and store in another way; with each other part
+# run those that the book alone cannot run.
+suites_of() {
+    case $1 in
+    '' | fast | memory) echo --suite float ;;
+    *) echo --suite parts --no-suite double ;;
+    esac
+}
+
 # build_of PARTS: configures, builds, installs, tests.
 build_of() {
     rm -rf "$folder/build" "$folder/installed"
@@ -55,8 +64,9 @@ build_of() {
     fi
     quietly ninja -C "$folder/build" && quietly meson install -C "$folder/build" --no-rebuild && check_installed || return 1
     quietly ninja -C "$folder/build" tests/run_tests_float tests/book_alone || return 1
+    # shellcheck disable=SC2046 # a list of words
     quietly "$folder/build/tests/book_alone" &&
-        quietly meson test -C "$folder/build" --no-rebuild --print-errorlogs --suite float || return 1
+        quietly meson test -C "$folder/build" --no-rebuild --print-errorlogs $(suites_of "$1") || return 1
     awk '/ are left out$/ { n += $2 } END { if (n) printf "left out: %d tests that call functions of other parts\n", n }' \
         "$folder/build/meson-logs/testlog.txt"
     awk '/^Ok:/ { print "suites: " $2 " passed" }' "$folder/log"
