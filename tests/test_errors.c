@@ -779,6 +779,23 @@ START_TEST(a_result_of_an_earlier_step_is_named)
 }
 END_TEST
 
+/* A step of 200 tensors has more bytes than the memory that waits. Its last results are named in the next step, too. */
+START_TEST(a_result_of_a_long_step_is_named_in_the_next_one)
+{
+    ag_guard(false);
+    Tensor *last = NULL;
+    for (int step = 0; step < 5; step++) {
+        AgScope s = ag_begin(AG_RECORD);
+        for (int i = 0; i < 90; i++) ones(2, 3);
+        const char *message = "add: b is not a live tensor: it was made by tanh at tests/test_errors.c:";
+        if (last) EXPECT_USAGE_ERROR(message, ag_add(ones(2, 3), last));
+        for (int i = 0; i < 110; i++) ones(2, 3);
+        last = ag_tanh(ones(2, 3));
+        ag_end(s);
+    }
+}
+END_TEST
+
 START_TEST(use_after_the_end_of_the_scope)
 {
     Death d = death_of(use_after_end);
@@ -1409,6 +1426,7 @@ Suite *errors_suite(void)
     tcase_add_test(scopes, without_a_scope);
     tcase_add_test(scopes, scopes_end_once_and_in_order);
     tcase_add_test(scopes, too_many_scopes);
+    tcase_add_test(scopes, a_result_of_a_long_step_is_named_in_the_next_one);
     tcase_add_test(scopes, use_after_the_end_of_the_scope);
     tcase_add_test(scopes, a_result_of_an_earlier_step_is_named);
     suite_add_tcase(suite, scopes);
