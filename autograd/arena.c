@@ -3,9 +3,9 @@
  *
  * Each scope begins a chunk of its own. A released chunk waits before it is used again, until
  * chunks of WAITING_BYTES have been released after it. A tensor that is used soon after its scope
- * has ended is therefore still there, and check_alive can name it. Chunks are never freed, only their pages are returned
- * to the system, so reading such a tensor never crashes. An array that is larger than a chunk has a
- * chunk of its own, which is freed. */
+ * has ended is therefore still there, and check_alive can name it. Chunks are never freed, only
+ * their pages are returned to the system, so reading such a tensor never crashes. An array that is
+ * larger than a chunk has a chunk of its own, which is freed. */
 #include "arena.h"
 #include "observe.h"
 #include "system.h"

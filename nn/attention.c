@@ -302,7 +302,7 @@ Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t st
     return nn_dropout(p->dropout, ag_add(x, positions));
 }
 
-/* ---- the feed-forward network, and the skip connection around each sublayer ------------------ */
+/* ---- sublayers: the feed-forward network, and the skip connection around each ---------------- */
 
 NN_FORWARD(PositionwiseFeedForward, nn_positionwise_feed_forward)
 
