@@ -22,7 +22,6 @@ static _Noreturn void leave_out(const char *function)
 #ifdef WITHOUT_DEBUG
 ABSENT(ag_explain)
 ABSENT(ag_gradcheck)
-ABSENT(ag_graph_dot)
 ABSENT(ag_graph_frame)
 ABSENT(tensor_fprint)
 

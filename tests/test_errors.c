@@ -160,7 +160,6 @@ START_TEST(reading)
     REPORTS("tensor_name: the name is NULL", tensor_name(x, NULL));
     REPORTS("tensor_free: this tensor belongs to a scope, or was freed already", tensor_free(x));
     REPORTS("tensor_print: the file is NULL", tensor_fprint(NULL, x));
-    REPORTS("ag_graph_dot: the file is NULL", ag_graph_dot(NULL, x));
     end();
 }
 END_TEST
@@ -189,7 +188,6 @@ START_TEST(tensors_that_are_null)
     REPORTS("ag_detach: t is NULL", ag_detach(none));
     REPORTS("ag_retain: t is NULL", ag_retain(none));
     REPORTS("ag_backward: the loss is NULL", ag_backward(none));
-    REPORTS("ag_graph_dot: y is NULL", ag_graph_dot(stderr, none));
     REPORTS("ag_grad_scale: w is NULL", ag_grad_scale(none, 1));
     REPORTS("ag_add: a is NULL", ag_add(none, none));
     REPORTS("ag_add: b is NULL", ag_add(ones(1, 1), none));
@@ -1366,7 +1364,7 @@ static void use_the_rest(void)
     ag_argmax(x, 0, false);
     Tensor *end_of_chain = y;
     for (int i = 0; i < 70; i++) end_of_chain = ag_neg(end_of_chain);
-    ag_graph_dot(drawing, end_of_chain);
+    ag_graph_frame(drawing, end_of_chain, 0);
     ag_explain(drawing, y);
     ag_graph_frame(drawing, y, ag_graph_frame(drawing, y, 0) - 1);
     ag_backward_keep(y);

@@ -98,13 +98,6 @@ Tensor *seq2seq_forward(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
     return transformer_generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
 }
 
-Tensor *seq2seq_loss(Seq2Seq *m, const TransformerBatch *b, int32_t pad)
-{
-    NN_LAYER(m);
-    ag_check_pointer(__func__, "batch", b);
-    return ag_nll_loss(seq2seq_forward(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
-}
-
 typedef struct { Seq2Seq *m; Source source; RecurrentState state; } Decoding;
 
 static bool next_tokens(void *arg, Tensor *last, int32_t *token)

@@ -47,9 +47,6 @@ void nn_optimizer_check(const char *what, const Optimizer *o, const void *module
  * parameter has one, or if a parameter that has one was registered, tied or unfrozen, or a field
  * replaced, after the optimizer was made. */
 void nn_optimizer_step(Optimizer *o);
-/* Does the same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum
- * over n items. */
-void nn_optimizer_step_scaled(Optimizer *o, double grad_scale);
 
 /* Returns the learning rate. */
 double nn_optimizer_lr(const Optimizer *o);
@@ -85,7 +82,7 @@ typedef struct {
                                    tensor_copy. They have the parameter's shape if all items are
                                    updated, else (count) */
     double lr, weight_decay;    /* of its group; lr is the optimizer's times the group's factor */
-    double grad_scale;          /* the factor for the gradient; 1 in nn_optimizer_step */
+    double grad_scale;          /* the factor for the gradient; 1 but in nn_parallel_step */
     int64_t step;               /* the number of this update of the parameter, from 1 */
     const void *options;        /* the copy of what nn_optimizer_new got */
 } OptimizerUpdate;
