@@ -11,7 +11,7 @@
 #include "gradients.h"
 #include "kaeru/recompute.h"
 #include "kaeru/tensor.h"
-#include "left.h"
+#include "program_calls.h"
 #include "op.h"
 #include "recompute.h"
 #include "scope.h"

@@ -7,7 +7,7 @@
 #include "arena.h"
 #include "buffers.h"
 #include "errors.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "scope.h"
 #include "tensor_struct.h"

@@ -18,7 +18,7 @@
 #include "kaeru/gradients.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "op.h"
 #include "scope.h"

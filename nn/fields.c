@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "left.h"
+#include "program_calls.h"
 #include "number.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "arguments.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
-#include "left.h"
+#include "program_calls.h"
 #include "walk.h"
 
 /* ---- construction ---------------------------------------------------------------------------- */
