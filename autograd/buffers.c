@@ -23,7 +23,8 @@ static Buffers *buffers(void)
     return thread_state(&state, &kind);
 }
 
-/* Fills a new or released buffer with NaN in a debug build: what is computed from it shows. */
+/* Fills a new or released buffer in a debug build, so that it shows when a program reads values
+ * that nobody has written: reals are NaN then, ids are -1, and bools 255. */
 static void fill_with_nan(Buffer *b)
 {
 #ifndef NDEBUG
