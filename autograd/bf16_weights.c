@@ -57,7 +57,7 @@ void ag_unpack_weight(Tensor *weight)
     buffer_drop(&weight->packed.buffer);
 }
 
-/* Stores the copy of a weight in bfloat16 in it. */
+/* Makes a copy of the weight in bfloat16, as weight->packed. */
 static void pack_copy(const char *what, Tensor *weight)
 {
     check_tensor(what, "weight", weight, AG_REAL);

@@ -1,5 +1,5 @@
-/* buffers.c: buffers for values and gradients, and scratch memory. buffer_memory.h says where their
- * memory comes from. */
+/* buffers.c: buffers for values and gradients, and scratch memory. Their memory comes from
+ * memory_take: plain/memory.c has the short form of it (buffer_memory.h). */
 #include "buffer_memory.h"
 #include "buffers.h"
 #include "observe.h"

@@ -230,8 +230,8 @@ real *grad_to_add(Tensor *x)
 
 /* ---- for rules of inputs that were broadcast ------------------------------------------------- */
 
-/* Returns the last dimension before `end` in which dy's shape and x's differ (`differ`), or are
- * equal; -1 if there is none. */
+/* Returns the last dimension before `end` in which the shapes of dy and x differ or, if `differ` is
+ * false, in which they are equal. Returns -1 if there is none. */
 static int last_dim(const AgShape *dy, const AgShape *x, int end, bool differ)
 {
     int i = end - 1;

@@ -28,8 +28,9 @@ static void check_parameter(const char *what, const Optimizer *o, int i)
     nn_check(what, module_root(o->parameters->item[i].owner), 0);
 }
 
-/* Slots keep their order, also if nn_tie replaces their tensors. So one walk meets the slots of all
- * parameters in the order of the list. */
+/* Checks also that each slot still has the tensor that it had when the list of parameters was made.
+ * Slots keep their order, also if nn_tie replaces their tensors: so one walk meets them in the
+ * order of the list. */
 void check_optimizer(const char *what, const Optimizer *o)
 {
     check_parameter(what, o, 0);
@@ -287,7 +288,7 @@ static void take_step(const char *what, Optimizer *o, double grad_scale)
         ag_usage_error(what, "%s", o->refusal);
     }
     optimizer_check(what, o, 0);
-    if (ag_warn_of_step()) {
+    if (ag_warn_of_step()) {    /* tells the observers of the step; true if ag_warn is on */
         warn_of_step(what, o);
     }
     optimizer_make_state(o);

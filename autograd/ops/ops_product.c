@@ -1,6 +1,7 @@
 /* ops_product.c: matrix products: matmul and linear. The arithmetic is one kernel, k_gemm, which
- * also multiplies transposed matrices, as the rules of both operations do. Read linear first: it is
- * shorter, because matmul broadcasts its batch dimensions. */
+ * also multiplies transposed matrices, as the rules of both operations do. OP_linear is the index
+ * of linear's entry in the table of operations (table.h). Read linear first: it is shorter, because
+ * matmul broadcasts its batch dimensions. */
 #include "bf16_weights.h"
 #include "checks.h"
 #include "gradients.h"
