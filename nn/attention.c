@@ -193,8 +193,7 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     v = split_heads(a, v);
     Tensor *x;                                                      /* (B,H,T,K) */
     if (a->score) {
-        Tensor *scores = nn_score(a->score, q, k);
-        x = attend_by_scores(scores, 1, v, mask, a->dropout, weights);
+        x = attend_by_scores(nn_score(a->score, q, k), 1, v, mask, a->dropout, weights);
     } else {
         x = nn_attention(q, k, v, mask, a->dropout, weights);
     }

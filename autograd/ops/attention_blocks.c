@@ -275,11 +275,11 @@ static void fetch_rows(const void *x, int64_t rows, int64_t step, int64_t bytes)
     }
 }
 
-/* Asks for the rows of the next head, if a head is one block. They lie apart, so the processor does
- * not load them early by itself. */
-static void fetch_ahead(const Job *job, int64_t head)
+/* Asks for the rows of the next head, if it is before `last`, the end of the worker's heads, and a
+ * head is one block. The rows lie apart, so the processor does not load them early by itself. */
+static void fetch_ahead(const Job *job, int64_t head, int64_t last)
 {
-    if (job->blocks != 1) return;
+    if (job->blocks != 1 || head >= last) return;
     const KAttention *a = job->a;
     Block next = block_of_head(job, head, 0);
     /* the bytes of a number of K or V */
@@ -312,9 +312,7 @@ static void forward_tasks(const Job *job, int64_t w)
     if (job->blocks == 1 || heads >= 4 * workers) {
         const int64_t last = (w + 1) * tasks / workers;
         for (int64_t task = w * tasks / workers; task < last; task++) {
-            if (task + 1 < last) {
-                fetch_ahead(job, task + 1);
-            }
+            fetch_ahead(job, task + 1, last);
             forward_task(job, task, work);
         }
         return;
@@ -384,9 +382,7 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
         int64_t last = (w + 1) * groups / job->workers * a->group;
         for (int64_t head = w * groups / job->workers * a->group; head < last; head++) {
             bool first = head % a->group == 0;
-            if (head + 1 < last) {
-                fetch_ahead(job, head + 1);
-            }
+            fetch_ahead(job, head + 1, last);
             if (partial && first) {
                 clear_head(job, head / a->group);
             }
