@@ -167,8 +167,8 @@ static void loss_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* top and log_sum are two numbers, because their sum would lose the digits of the smaller one. The softmax of a row of -infinity
- * counts as 0. */
+/* top and log_sum are two numbers, because their sum would lose the digits of the smaller one. The
+ * softmax of a row of -infinity counts as 0. */
 void ISA(cross_entropy)(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,
                          const int32_t *target, int32_t ignore, double smoothing)
 {
