@@ -44,8 +44,8 @@ REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/o
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
             "models/include", "autograd/fast", "autograd/fast/simd", "autograd/shared", "autograd/system", "autograd/ops",
-            "autograd/ops/more", "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel", "models",
-            "models/files", "models/llama", "models/lora", "models/text", "models/lm", "models/train"]
+            "autograd/ops/more", "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel",
+            "models", "models/files", "models/llama", "models/lora", "models/text", "models/lm", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.
