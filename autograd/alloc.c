@@ -11,7 +11,7 @@
  * objects. And owners may form a chain of any length, so nothing here is recursive. */
 #include "alloc.h"
 #include "errors.h"
-#include "left.h"
+#include "program_calls.h"
 #include "system.h"
 #include "thread.h"
 

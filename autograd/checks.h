@@ -2,7 +2,7 @@
  *
  * Each function reports a usage error if its check fails. The error is that of the function `what`,
  * and the message calls the tensor `argument`, which is the name of the parameter. arguments.h has
- * the checks that other floors use, too: check_alive and check_tensor. */
+ * the checks that nn and models use, too: check_alive and check_tensor. */
 #ifndef KAERU_CHECKS_H
 #define KAERU_CHECKS_H
 

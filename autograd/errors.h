@@ -23,7 +23,7 @@ typedef struct { const char *file; int line; } Place;
  *
  * If an error handler leaves by longjmp, some calls are over, but nobody knows which: the function
  * that has caught the error may be inside others. So all calls that ran then lose their places,
- * until function_ends (left.h) knows their number again. */
+ * until function_ends (program_calls.h) knows their number again. */
 enum { CALL_PLACES = 64 };
 typedef struct {
     uint64_t n;                 /* the number of calls that run, with those that were left */
@@ -59,7 +59,8 @@ static inline Place call_place(void)
 typedef struct {
     Place site;                 /* the place of the call */
     const char *function;
-    void *owned;                /* an object that layer_owns has named (left.h), or NULL */
+    void *owned;                /* the object that layer_owns has named (program_calls.h), or
+                                   NULL */
     bool of_program;            /* a layer that the program has defined; it has no place */
 } LayerCall;
 /* Returns the outermost call of a layer of the library. It has no `function` if there is none. */

@@ -2,12 +2,12 @@
  *
  * ag_begin opens a scope and ag_end frees the tensors that were made in it: those on the tape above
  * the place where the scope began. Their memory is in the arena (arena.c), their values are buffers
- * (buffers.c). tape.c adds operations to the tape, gradients.c walks it back. */
+ * (buffers.c). tape.c adds operations to the tape, and walks it back. */
 #include "alloc.h"
 #include "arena.h"
 #include "buffers.h"
 #include "errors.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "scope.h"
 #include "tensor_struct.h"
@@ -46,7 +46,7 @@ static _Thread_local void *state;
 static void note_error(void)
 {
     Scopes *s = state;
-    check_reads_of(NULL);
+    set_running_rule(NULL);
     if (s->depth == 0) return;
     OpenScope *innermost = &s->scope[s->depth - 1];
     innermost->failed = thread_serial();
@@ -202,9 +202,9 @@ static OpenScope *check_open(const char *what, AgScope scope)
     if (scope.serial == 0) {
         ag_usage_error(what, "the scope was not begun");
     }
-    bool of_another_thread = (scope.serial ^ thread_serial()) >> SERIAL_BITS;
-    ag_usage_error(what, of_another_thread ? "another thread began this scope"
-                                           : "this scope has ended already");
+    bool of_this_thread = scope.serial >> SERIAL_BITS == thread_serial() >> SERIAL_BITS;
+    ag_usage_error(what, of_this_thread ? "this scope has ended already"
+                                        : "another thread began this scope");
 }
 
 void check_inner(const char *what, AgScope scope)
@@ -236,8 +236,9 @@ static void end_what_was_left(AgScope scope, uint64_t error)
     Scopes *s = scopes();
     const OpenScope *ended = &s->scope[scope.depth - 1];
     if (scope.depth <= s->had_pass) {
+        /* The pass still runs if a rule in it ends the scope. That rule may run on after ag_end,
+         * so had_pass stays: the end of the next scope ends what is left of the pass. */
         bool in_pass = scope.depth <= s->pass;
-        /* a rule that ends the scope of its pass may go on, until the next scope ends */
         s->had_pass = in_pass ? scope.depth : scope.depth - 1;
         thread_scope_ends(scope.depth, in_pass);
     }

@@ -1,7 +1,12 @@
 /* layers.c: the layers of nn.h. Each has a constructor, which makes the module and its parameters,
- * and a forward function, which calls an operation with them. NN_FORWARD(Linear, nn_linear) defines
- * nn_linear_forward for a Sequential, which calls its layers through module.forward. Modules are in
- * module.c; read attention.c next. */
+ * and a forward function, which calls an operation with them.
+ *
+ * A program calls nn_linear by a macro of the same name, which notes the line of the call for error
+ * messages (kaeru/places.h). NN_LAYER_OF checks the module, and notes the name of the function
+ * until it returns (module.h). NN_FORWARD(Linear, nn_linear) defines nn_linear_forward for a
+ * Sequential, which calls its layers through module.forward.
+ *
+ * Modules are in module.c; read attention.c next. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"

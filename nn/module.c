@@ -9,7 +9,7 @@
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The
  * module of the first slot of a tied tensor owns it. Each function allocates memory before it
  * changes the tree, so an error leaves a valid tree. */
-#include "left.h"
+#include "program_calls.h"
 #include "walk.h"
 
 #include <stdarg.h>

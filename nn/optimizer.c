@@ -9,7 +9,7 @@
 #include "arguments.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
-#include "left.h"
+#include "program_calls.h"
 #include "walk.h"
 
 /* ---- construction ---------------------------------------------------------------------------- */
@@ -27,8 +27,9 @@ static void check_parameter(const char *what, const Optimizer *o, int i)
     nn_check(what, module_root(o->parameters->item[i].owner), 0);
 }
 
-/* Slots keep their order, also if nn_tie replaces their tensors. So one walk meets the slots of all
- * parameters in the order of the list. */
+/* Checks also that each slot still has the tensor that it had when the list of parameters was made.
+ * Slots keep their order, also if nn_tie replaces their tensors: so one walk meets them in the
+ * order of the list. */
 void check_optimizer(const char *what, const Optimizer *o)
 {
     check_parameter(what, o, 0);
@@ -285,7 +286,7 @@ void nn_optimizer_step(Optimizer *o)
         ag_usage_error(__func__, "%s", o->refusal);
     }
     optimizer_check(__func__, o, 0);
-    if (ag_warn_of_step()) {
+    if (ag_warn_of_step()) {    /* tells the observers of the step; true if ag_warn is on */
         warn_of_step(__func__, o);
     }
     optimizer_make_state(o);

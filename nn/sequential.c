@@ -1,5 +1,5 @@
 /* sequential.c: Sequential of nn.h, a list of layers, each of which gets the output of the one
- * before. All functions here call a layer with one input by module.forward. */
+ * before. A layer in it has one input: nn_sequential and nn_recompute call it by module.forward. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "walk.h"

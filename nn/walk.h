@@ -7,8 +7,8 @@
  *     for (Walk walk = walk_below(model); walk_tensor(&walk); ) {
  *         tensor_zero_grad(walk.slot->tensor);
  *     } */
-#ifndef KAERU_SLOTS_H
-#define KAERU_SLOTS_H
+#ifndef KAERU_WALK_H
+#define KAERU_WALK_H
 
 #include "kaeru/module.h"
 

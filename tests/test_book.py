@@ -14,7 +14,7 @@ import sys
 
 BOOK = ["autograd", "autograd/ops", "autograd/plain", "nn", "models"]
 FLOORS = ["autograd", "nn", "models"]
-BASE = ["autograd/system"]                      # what differs between systems: neither
+BASE = ["autograd/shared", "autograd/system"]   # what the book, the parts and all floors use: neither
 # Headers for programs, which include those of parts, too.
 FOR_PROGRAMS = ["kaeru/graph.h", "kaeru/kaeru.h", "kaeru/translation.h"]
 # The folder whose functions a public header declares, if it is not that of the header's floor.

@@ -17,7 +17,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/graph.h"
 #include "kaeru/kaeru.h"
-#include "left.h"
+#include "program_calls.h"
 #include "op.h"
 #include "op_samples.h"
 #include "scope.h"

@@ -15,7 +15,7 @@
 #include "kaeru/debug.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "op.h"
 #include "philox.h"
 #include "scope.h"

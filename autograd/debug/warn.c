@@ -3,7 +3,7 @@
 #include "kaeru/debug.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "observers.h"
 #include "op.h"
@@ -157,7 +157,7 @@ static void check_step(void)
 static void see(Event event, Tensor *t)
 {
     if (event == COMPUTED) check_operation(t);
-    if (event == STEPPED) check_step();
+    if (event == STEP_BEGINS) check_step();
     const char *layer = user_call()->function;
     /* ag_gradcheck computes a function without a graph, again and again with the same masks. */
     if (event == DROPPED && layer && strcmp(layer, "ag_gradcheck") != 0 && !ag_recording())

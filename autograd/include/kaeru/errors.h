@@ -75,7 +75,8 @@ void ag_layer_end(const int *of_program);
 /* While ag_warn is on, writes "kaeru: warning: what: text (at FILE:LINE)" to stderr, with the
  * user's line, once for each format. */
 void ag_warning(const char *what, const char *format, ...) AG_PRINTF(2, 3);
-/* Tells the warnings that an optimizer updates parameters now. Returns whether ag_warn is on. */
+/* Tells the warnings that an optimizer begins to update parameters. Returns whether ag_warn is
+ * on. */
 bool ag_warn_of_step(void);
 
 #include "kaeru/calls/errors.h"
