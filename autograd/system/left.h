@@ -6,7 +6,7 @@
 #include "kaeru/tensor.h"
 
 /* A function begins that the program has given: what it calls is counted from here on. */
-typedef struct { uint64_t n, lost, outer; } Calls;
+typedef struct { uint64_t n, lost, outer, functions; } Calls;
 Calls function_begins(void);
 /* The same; it is not one of the library, so what it calls by a pointer is not at the line of the call around it. */
 Calls program_begins(void);
