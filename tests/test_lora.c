@@ -458,6 +458,32 @@ START_TEST(a_linear_has_one_adapter)
 }
 END_TEST
 
+/* A weight that is tied to another one after nn_lora_add still has its adapter. */
+START_TEST(an_adapter_of_a_tied_weight_is_saved_and_merged)
+{
+    typedef struct { Module module; Linear *first, *a; } Two;
+    Two *m = nn_new(Two), *again = nn_new(Two);
+    nn_child(m, first, nn_linear_new_no_bias(4, 6));
+    nn_child(m, a, nn_linear_new_no_bias(4, 6));
+    nn_child(again, first, nn_linear_new_no_bias(4, 6));
+    nn_child(again, a, nn_linear_new_no_bias(4, 6));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = only_a }));
+    randomize(m);
+    nn_tie(m->a, weight, m->first->weight);
+    expect_done(nn_lora_save(m, in_folder("")));
+    expect_done(nn_lora_load(again, in_folder("")));
+    AgScope s = ag_begin(AG_NO_GRAD);
+    check_close("lora_B", lora(again->a)->lora_B->weight, lora(m->a)->lora_B->weight, 0);
+    Tensor *x = tensor_ones(SHAPE(1, 4)), *before = nn_linear(m->a, x);
+    nn_lora_merge(m);
+    ck_assert_ptr_null(m->a->adapter);
+    check_close("merged", nn_linear(m->a, x), before, 1e-5);
+    ag_end(s);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
 /* Parts that were registered, or tied to the adapter, later stay whole when it is removed. */
 START_TEST(an_adapter_is_removed_from_anywhere)
 {
@@ -1123,6 +1149,7 @@ Suite *lora_suite(void)
     tcase_add_test(t, models_with_other_adapters_are_not_written);
     tcase_add_test(t, other_adapters_are_no_lora);
     tcase_add_test(t, a_linear_has_one_adapter);
+    tcase_add_test(t, an_adapter_of_a_tied_weight_is_saved_and_merged);
     tcase_add_test(t, an_adapter_is_removed_from_anywhere);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);

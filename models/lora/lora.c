@@ -154,7 +154,7 @@ static void merge(const Lora *a)
 
 void lora_remove_all(void *module, bool merged)
 {
-    NnParameters *p = nn_parameters(module);
+    NnParameters *p = saved_parameters(module, true, false);    /* a weight may be tied since nn_lora_add */
     for (int i = p->n - 1; i >= 0; i--) {               /* an adapter's own tensors are behind the weight of its Linear */
         Lora *a = lora_of(&p->item[i]);
         if (a && merged) merge(a);

@@ -161,11 +161,12 @@ static JsonWriter *config_of(void *owner, const void *module, const NnParameters
     return w;
 }
 
-static NnParameters *parameters_of(const char *what, void *module, const char *folder)
+/* Returns the parameters; with_ties: a tied one once for each of its names. Checks the arguments of function `what`. */
+static NnParameters *parameters_of(const char *what, void *module, const char *folder, bool with_ties)
 {
     nn_check(what, module, 0);
     ag_check_pointer(what, "folder", folder);
-    NnParameters *p = nn_parameters(module);
+    NnParameters *p = saved_parameters(module, with_ties, false);
     if (p->n && (void *)lora_linear_of(&p->item[0]) == module)
         ag_usage_error(what, "a Linear alone has no name for the file: expected a module that contains it");
     return p;
@@ -187,7 +188,7 @@ static bool has_lora_alone(void *owner, void *module, const char *folder)
 /* nn_lora_save_with in the name of function `what`. */
 static bool save(const char *what, void *module, const char *folder, NnLoraSaveOptions how)
 {
-    NnParameters *p = parameters_of(what, module, folder);
+    NnParameters *p = parameters_of(what, module, folder, true);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Lora *first = NULL;
     size_t n = 0;
@@ -602,7 +603,7 @@ static void rename_parameter(void *adapter_file, const char *name, char *out, si
 bool nn_lora_load(void *module, const char *folder)
 {
     AG_LAYER;
-    NnParameters *p = parameters_of(__func__, module, folder);
+    NnParameters *p = parameters_of(__func__, module, folder, false);
     Walk walk = walk_below(module);
     if (walk_adapted(&walk)) {
         ag_usage_error(__func__, "this module has adapters: that of %s is one",
