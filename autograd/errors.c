@@ -76,8 +76,9 @@ void running_calls_end(uint64_t n)
 
 Calls function_begins(void)
 {
-    Calls before = { running.n, running.lost, running.outer };
+    Calls before = { running.n, running.lost, running.outer, running.functions };
     running.outer = running.n;
+    running.functions++;
     return before;
 }
 
@@ -94,6 +95,7 @@ void function_ends(Calls before)
     running.n = before.n;
     running.lost = before.lost;
     running.outer = before.outer;
+    running.functions = before.functions;
 }
 
 /* ---- the stack of layers --------------------------------------------------------------------- */

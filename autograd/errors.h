@@ -30,6 +30,8 @@ typedef struct {
     uint64_t lost;              /* the number of outermost calls that have lost their places */
     uint64_t outer;             /* the number of calls around the innermost function of the program
                                    that the library has called */
+    uint64_t functions;         /* the number of those functions that run, with those that were
+                                   left */
     struct { const char *file; int line; uint32_t number; } call[CALL_PLACES];
 } Running;
 extern _Thread_local Running running;

@@ -25,6 +25,7 @@ typedef struct {
     ArenaMark mark;             /* the arena's position */
     int calls;                  /* layer_calls() */
     uint64_t running;           /* running.n */
+    uint64_t functions;         /* running.functions */
     AgPrecision precision;
 } OpenScope;
 
@@ -189,7 +190,8 @@ AgScope ag_begin(AgMode mode)
     OpenScope *begun = &s->scope[s->depth];
     *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape,
                           .mark = arena_begin(&s->arena), .calls = layer_calls(),
-                          .running = running.n, .precision = s->precision };
+                          .running = running.n, .functions = running.functions,
+                          .precision = s->precision };
     s->depth++;
     s->recording = mode == AG_RECORD;
     return (AgScope){ s->depth, begun->serial };
@@ -265,8 +267,10 @@ void ag_end(AgScope scope)
     Scopes *s = scopes();
     const OpenScope *ended = check_open(__func__, scope), *innermost = &s->scope[s->depth - 1];
     const uint64_t error = last_error(s, scope);
-    /* scopes inside it may be open if an error, or a longjmp out of a pass or a layer, left them */
-    bool left = scope.depth <= s->pass || layer_calls() > ended->calls;
+    /* scopes inside it may be open if an error, or a longjmp out of a pass, a layer or a function
+       of the program, left them */
+    bool left = scope.depth <= s->pass || layer_calls() > ended->calls ||
+                running.functions > ended->functions;
     if (innermost != ended && innermost->serial > error && !left) {
         ag_usage_error(__func__, "scopes begun inside this one and still open: %d",
                        s->depth - scope.depth);
@@ -282,6 +286,7 @@ void ag_end(AgScope scope)
     s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
     running_calls_end(ended->running);
+    running.functions = ended->functions;
     if (s->depth == 0) {
         blocks_end();
     }

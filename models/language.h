@@ -25,7 +25,7 @@ typedef struct LmFunctions {
 } LmFunctions;
 
 /* The beginning of the struct of each language model. Its constructor sets the functions, and
- * module.forward to lm_forward, which tells it from other modules. */
+ * module.forward to lm_forward, which tells it, with its type, from other modules. */
 typedef struct { Module module; const LmFunctions *lm; } LanguageModel;
 
 /* Returns the logits of a language model: ids (B,T) -> (B,T,V). */

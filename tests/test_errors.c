@@ -1112,6 +1112,73 @@ START_TEST(functions_that_are_left_keep_nothing)
 }
 END_TEST
 
+static void leave_with_scope(void)
+{
+    ag_begin(AG_NO_GRAD);
+    tensor_ones(SHAPE(10));
+    longjmp(left, 1);
+}
+
+static bool leave_check(const void *o)
+{
+    (void)o;
+    leave_with_scope();
+    return true;
+}
+
+static Tensor *leave_layer(void *self, Tensor *x)
+{
+    (void)self;
+    leave_with_scope();
+    return x;
+}
+
+static void use_leaving_function(int which, Linear *l, Tensor *x)
+{
+    static const NnField field[] = { { .name = NULL } };
+    static const NnFields table = { .field = field, .check = leave_check };
+    if (which == 0) {
+        nn_fields_check(&table, NULL);
+    } else if (which == 1) {
+        (nn_fields_check)(&table, NULL);                    /* without the macro that notes the place of the call */
+    } else if (which == 2) {
+        nn_linear(l, x);
+    } else {
+        nn_recompute(l->adapter, x);
+    }
+}
+
+/* Also in a scope that has seen a function that was left before. Afterwards a scope that is left open is an error as before. */
+START_TEST(scopes_of_functions_that_are_left_end)
+{
+    Linear *l = nn_linear_new(2, 2);
+    Module *layer = nn_new_sized(sizeof *layer, "Leaving");
+    layer->forward = leave_layer;
+    nn_child(l, adapter, layer);
+    ag_on_usage_error(leave_with_error);
+    for (volatile int which = 0; which < 4; which++) {
+        AgScope s = ag_begin(AG_RECORD);
+        for (volatile int i = 0; i < 2; i++) {
+            AgScope inner = ag_begin(AG_RECORD);
+            bool is_left = setjmp(left) != 0;
+            if (!is_left) use_leaving_function(which, l, ones(1, 2));
+            ck_assert(is_left);
+            caught[0] = '\0';
+            if (setjmp(left) == 0) ag_end(inner);
+            ck_assert_str_eq(caught, "");
+            ck_assert_int_eq(innermost_scope().depth, s.depth);
+        }
+        ag_begin(AG_RECORD);
+        caught[0] = '\0';
+        if (setjmp(left) == 0) ag_end(s);
+        ck_assert_msg(strstr(caught, "still open: 1") != NULL, "%d: %s", which, caught);
+        ag_end(s);
+    }
+    ag_on_usage_error(NULL);
+    ag_free(l);
+}
+END_TEST
+
 START_TEST(parts_are_freed_by_their_owner)
 {
     void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
@@ -1415,6 +1482,7 @@ Suite *errors_suite(void)
     tcase_add_test(objects, parts_are_freed_by_their_owner);
     tcase_add_checked_fixture(objects, folder_make, folder_remove);
     tcase_add_test(objects, functions_that_are_left_keep_nothing);
+    tcase_add_test(objects, scopes_of_functions_that_are_left_end);
     tcase_add_test(objects, a_scope_that_a_layer_leaves_open_is_reported);
     suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");

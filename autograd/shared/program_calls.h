@@ -17,7 +17,7 @@
 /* ---- calls (errors.c) ------------------------------------------------------------------------ */
 
 /* The numbers of calls before the function, which function_ends restores (Running, errors.h). */
-typedef struct { uint64_t n, lost, outer; } Calls;
+typedef struct { uint64_t n, lost, outer, functions; } Calls;
 /* Begins a function that may be one of the program or of the library. */
 Calls function_begins(void);
 /* Begins a function that is one of the program. What it calls by a pointer has no known line: that
