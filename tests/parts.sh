@@ -1,7 +1,8 @@
 #!/bin/sh
-# parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float;
-# then each part alone on top of the book, with the parts that it needs, and their suites. With PART: these parts; '' is the
-# book alone. A program is compiled with what each build installs. The last line is the number of builds that passed and failed.
+# parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float
+# and in double, as `meson test` does; then each part alone on top of the book, with the parts that it needs, and their suites
+# in float. With PART: these parts; '' is the book alone, and a,b are two parts in one build. A program is compiled with what
+# each build installs. The last line is the number of builds that passed and failed.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 folder=${1:-$root/build-parts}
@@ -40,12 +41,13 @@ END
         "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses"
 }
 
-# The suites of the book run on the book alone, and on the parts that compute and store in another way; with each other part
-# run those that the book alone cannot run.
+# What `meson test` runs. With the book alone it builds and runs all, as for a user. The suites of the book run in float on the
+# parts that compute and store in another way; with each other part run those that the book alone cannot run.
 suites_of() {
     case $1 in
-    '' | fast | memory) echo --suite float ;;
-    *) echo --suite parts --no-suite double ;;
+    '') ;;
+    fast | memory) echo --no-rebuild --suite float ;;
+    *) echo --no-rebuild --suite parts --no-suite double ;;
     esac
 }
 
@@ -66,7 +68,7 @@ build_of() {
     quietly ninja -C "$folder/build" tests/run_tests_float tests/book_alone || return 1
     # shellcheck disable=SC2046 # a list of words
     quietly "$folder/build/tests/book_alone" &&
-        quietly meson test -C "$folder/build" --no-rebuild --print-errorlogs $(suites_of "$1") || return 1
+        quietly meson test -C "$folder/build" --print-errorlogs $(suites_of "$1") || return 1
     awk '/ are left out$/ { n += $2 } END { if (n) printf "left out: %d tests that call functions of other parts\n", n }' \
         "$folder/build/meson-logs/testlog.txt"
     awk '/^Ok:/ { print "suites: " $2 " passed" }' "$folder/log"
