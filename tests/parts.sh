@@ -41,6 +41,18 @@ END
         "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses"
 }
 
+# What needs parts that the book alone does not have must not configure.
+check_refused() {
+    for option in mpi=enabled examples=true fuzz=true; do
+        rm -rf "$folder/refused"
+        if meson setup "$folder/refused" "$root" -Dparts= "-D$option" >"$folder/log" 2>&1 ||
+            ! grep -q "ERROR: .*-D$option needs " "$folder/log"; then
+            echo "-D$option with the book alone is not refused"
+            return 1
+        fi
+    done
+}
+
 # What `meson test` runs. With the book alone it builds and runs all, as for a user. The suites of the book run in float on the
 # parts that compute and store in another way; with each other part run those that the book alone cannot run.
 suites_of() {
@@ -58,6 +70,7 @@ build_of() {
     quietly meson setup "$folder/build" "$root" --prefix "$folder/installed" --libdir lib -Dmpi=disabled "-Dparts=$1" ||
         return 1
     if [ -z "$1" ]; then
+        check_refused || return 1
         export CCACHE_DISABLE=1
         used=$(sh -c 'ninja -C "$1" -j 1 libkaeru.a >"$2" 2>&1 || cat "$2" >&2; times' sh "$folder/build" "$folder/log" |
             tail -n 1)
