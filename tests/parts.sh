@@ -1,7 +1,8 @@
 #!/bin/sh
-# parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float;
-# then each part alone on top of the book, with the parts that it needs, and their suites. With PART: these parts; '' is the
-# book alone. A program is compiled with what each build installs. The last line is the number of builds that passed and failed.
+# parts.sh [FOLDER [PART...]]: builds the book alone in FOLDER (build-parts), on one processor, and runs its suites in float
+# and in double, as `meson test` does; then each part alone on top of the book, with the parts that it needs, and their suites
+# in float. With PART: these parts; '' is the book alone, and a,b are two parts in one build. A program is compiled with what
+# each build installs. The last line is the number of builds that passed and failed.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 folder=${1:-$root/build-parts}
@@ -40,12 +41,25 @@ END
         "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses"
 }
 
-# The suites of the book run on the book alone, and on the parts that compute and store in another way; with each other part
-# run those that the book alone cannot run.
+# What needs parts that the book alone does not have must not configure.
+check_refused() {
+    for option in mpi=enabled examples=true fuzz=true; do
+        rm -rf "$folder/refused"
+        if meson setup "$folder/refused" "$root" -Dparts= "-D$option" >"$folder/log" 2>&1 ||
+            ! grep -q "ERROR: .*-D$option needs " "$folder/log"; then
+            echo "-D$option with the book alone is not refused"
+            return 1
+        fi
+    done
+}
+
+# What `meson test` runs. With the book alone it builds and runs all, as for a user. The suites of the book run in float on the
+# parts that compute and store in another way; with each other part run those that the book alone cannot run.
 suites_of() {
     case $1 in
-    '' | fast | memory) echo --suite float ;;
-    *) echo --suite parts --no-suite double ;;
+    '') ;;
+    fast | memory) echo --no-rebuild --suite float ;;
+    *) echo --no-rebuild --suite parts --no-suite double ;;
     esac
 }
 
@@ -56,6 +70,7 @@ build_of() {
     quietly meson setup "$folder/build" "$root" --prefix "$folder/installed" --libdir lib -Dmpi=disabled "-Dparts=$1" ||
         return 1
     if [ -z "$1" ]; then
+        check_refused || return 1
         export CCACHE_DISABLE=1
         used=$(sh -c 'ninja -C "$1" -j 1 libkaeru.a >"$2" 2>&1 || cat "$2" >&2; times' sh "$folder/build" "$folder/log" |
             tail -n 1)
@@ -66,7 +81,7 @@ build_of() {
     quietly ninja -C "$folder/build" tests/run_tests_float tests/book_alone || return 1
     # shellcheck disable=SC2046 # a list of words
     quietly "$folder/build/tests/book_alone" &&
-        quietly meson test -C "$folder/build" --no-rebuild --print-errorlogs $(suites_of "$1") || return 1
+        quietly meson test -C "$folder/build" --print-errorlogs $(suites_of "$1") || return 1
     awk '/ are left out$/ { n += $2 } END { if (n) printf "left out: %d tests that call functions of other parts\n", n }' \
         "$folder/build/meson-logs/testlog.txt"
     awk '/^Ok:/ { print "suites: " $2 " passed" }' "$folder/log"
