@@ -25,7 +25,7 @@ void check_inputs(const char *what, Tensor *y, bool of_rule);
 
 /* ---- writing in place ------------------------------------------------------------------------ */
 
-/* Checks that t is alive and not part of a graph, so that it may be written. */
+/* Checks that t is alive and not the result of a recorded operation, so that it may be written. */
 void check_leaf(const char *what, const char *argument, const Tensor *t);
 /* Returns the values of t for a write in place. Checks that t is a leaf of that type, and counts
  * the write (count_write). */

@@ -152,7 +152,7 @@ bool layer_is_left(int calls, void **owned)
     return true;
 }
 
-const LayerCall *user_call(void)
+const LayerCall *outermost_layer(void)
 {
     static const LayerCall none;
     const Errors *e = errors();
@@ -334,7 +334,7 @@ const char *ag_error(void)
 void ag_warning(const char *what, const char *format, ...)
 {
     if (!(observers_need & TELL_WARNINGS)) return;
-    const Place layer = user_call()->site;
+    const Place layer = outermost_layer()->site;
     va_list list;
     va_start(list, format);
     warning_writer(layer.file ? layer : call_place(), what, format, list);

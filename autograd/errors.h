@@ -66,7 +66,7 @@ typedef struct {
     bool of_program;            /* a layer that the program has defined; it has no place */
 } LayerCall;
 /* Returns the outermost call of a layer of the library. It has no `function` if there is none. */
-const LayerCall *user_call(void);
+const LayerCall *outermost_layer(void);
 /* Returns the number of layers that are being called. */
 int  layer_calls(void);
 /* Sets that number: the program has left the other layers after an error. */

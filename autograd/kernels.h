@@ -1,6 +1,7 @@
 /* kernels.h: the kernels, functions that compute on arrays and know nothing of tensors.
  *
- * Three promises hold for every kernel:
+ * Three promises hold for every kernel of fast/ (of the loops in plain/, for those that call no
+ * function of libm but sqrt):
  *   1. The result has the same bits on any number of threads and with any instruction set (AVX-512,
  *      AVX2, portable C): the order of every sum depends on the shapes alone, a product is added
  *      with one rounding (fused multiply-add, emulated where the processor has none), and functions

@@ -148,7 +148,7 @@ Tensor *scope_tensor(const char *what)
     t->precision = (uint8_t)s->precision;
     t->origin.thread = thread_id();
     t->origin.site = call_place();
-    t->origin.user_site = user_call()->site;
+    t->origin.user_site = outermost_layer()->site;
     t->origin.made_by = what;
     t->older = s->tape;
     s->tape = t;

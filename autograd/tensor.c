@@ -70,7 +70,7 @@ Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtyp
 
 Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
 {
-    const char *layer = user_call()->function;
+    const char *layer = outermost_layer()->function;
     const char *what = layer ? layer : "tensor_new_owned";      /* what the program has called */
     if ((int)dtype < AG_REAL || dtype > AG_PACKED) {
         ag_usage_error(what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED",

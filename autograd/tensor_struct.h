@@ -1,9 +1,10 @@
 /* tensor_struct.h: what a tensor is inside.
  *
- * A tensor is an array, a node of the graph and an entry of the tape. The tape is the list of this
- * thread's tensors, from the newest to the oldest (`older`). An operation's inputs exist before its
- * result. So a walk down the tape from a loss meets every node after all of its users: backward
- * needs no sorting, no recursion and no set of visited nodes.
+ * A tensor is an array, a node of the graph and, if it belongs to a scope, an entry of the tape.
+ * The tape is the list of this thread's tensors, from the newest to the oldest (`older`). A
+ * parameter belongs to a module, and is on no tape. An operation's inputs exist before its result.
+ * So a walk down the tape from a loss meets every node after all of its users: backward needs no
+ * sorting, no recursion and no set of visited nodes.
  *
  * To understand forward and backward, read TensorRelease, and struct Tensor without its last three
  * members, then tape.c and gradients.c. */
@@ -81,7 +82,7 @@ struct Tensor {
                                    backward pass; NULL: none */
     Buffer *kept_grad;          /* the gradient of a retained tensor that is not a leaf */
 
-    /* The node of the graph. The tape is the list of all nodes and leaves, by `older`. */
+    /* The node of the graph. */
     const struct Op *op;        /* the recorded operation that made it; NULL: a leaf, or not
                                    recorded */
     struct Tensor **in;         /* the inputs; NULL for an optional one that is absent */

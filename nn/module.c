@@ -7,8 +7,8 @@
  * optimizers and nn_clone, reads the slots (walk.c).
  *
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The
- * module of the first slot of a tied tensor owns it. Each function allocates memory before it
- * changes the tree, so an error leaves a valid tree. */
+ * module of the first slot of a tied tensor owns it. Each function checks its arguments before
+ * it changes the tree, and an error leaves a valid tree. */
 #include "program_calls.h"
 #include "walk.h"
 

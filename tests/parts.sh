@@ -43,7 +43,7 @@ END
 
 # What needs parts that the book alone does not have must not configure.
 check_refused() {
-    for option in mpi=enabled examples=true fuzz=true; do
+    for option in mpi=enabled fuzz=true; do
         rm -rf "$folder/refused"
         if meson setup "$folder/refused" "$root" -Dparts= "-D$option" >"$folder/log" 2>&1 ||
             ! grep -q "ERROR: .*-D$option needs " "$folder/log"; then

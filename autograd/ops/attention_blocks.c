@@ -10,8 +10,8 @@
  *     dV += W^T dY,  dW = dY V^T,  dScores = W (dW - rowsum(dW W)),  dQ = dScores K scale,
  *     dK += dScores^T Q scale
  *
- * The second part divides the blocks among threads. It changes no numbers, and a first reading can
- * leave it out. */
+ * The second part divides the blocks among threads: k_attention and k_attention_backward begin
+ * there. It changes no numbers, and a first reading can leave it out. */
 #include <math.h>
 #include <string.h>
 
@@ -187,6 +187,8 @@ static void forward_block(const Job *job, const Block *block, real *work)
                   .b_pairs = block->v_pairs };
     k_gemm(&sum, y, w, block->v);
 }
+
+/* ---- the mathematics of backward: a block ---------------------------------------------------- */
 
 /* Adds a block's gradients: see the head of this file. If it is the first block of K and V, it
  * writes dK and dV. */

@@ -150,6 +150,8 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     return copy;
 }
 
+/* ---- forward and backward -------------------------------------------------------------------- */
+
 /* Computes the values of y, and returns op_done(y). Dropout needs a random number for each weight:
  * a block of random numbers has four, and each row of S weights begins a new block. */
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
