@@ -1,7 +1,8 @@
 #!/bin/sh
 # count.sh [TAG]: counts the lines of code of the library, without comments and blank lines: of the book, which may have 10,000
 # at most, and of each part. With a tag, or if the repository has one, also the change of each folder since then. Tables (.def)
-# count as code; headers that a script writes (calls/, ops.h, more_ops.h, op_entries.h, more_entries.h, unicode_table.h) do not count.
+# count as code; headers that a script writes (calls/, ops.h, more_ops.h, op_entries.h, more_entries.h, unicode_table.h) do
+# not count.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 limit=10000

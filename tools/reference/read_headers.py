@@ -342,7 +342,7 @@ def blocks(lines):
 
 
 def operation_texts(piece):
-    """Of an operation in a header of OPERATIONS: the formula, what follows its colon, the rule of the gradient. Continued lines are indented."""
+    """Of an operation: the formula, what follows its colon, the rule of the gradient. Continued lines are indented."""
     whole = []
     for line in piece.comment:
         if line.startswith("    "):
