@@ -18,7 +18,8 @@ quietly() {
     }
 }
 
-# The headers and the library that are installed: each header is compiled, and with the book a program is linked.
+# The headers and the library that are installed: each header is compiled, the library has what they declare and nothing else,
+# and with the book a program is linked.
 check_installed() {
     for header in "$folder/installed/include/kaeru"/*.h; do
         echo "#include \"kaeru/${header##*/}\"" |
@@ -38,7 +39,19 @@ int main(void)
 }
 END
     cc -std=c11 -Wall -Werror -I "$folder/installed/include" -o "$folder/uses" "$folder/uses.c" \
-        "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses"
+        "$folder/installed/lib/libkaeru.a" -lm -pthread && "$folder/uses" || return 1
+    quietly python3 "$root/tests/exports.py" "$folder/installed/lib/libkaeru.so" "$folder/installed/include/kaeru"
+}
+
+# A program that uses the build folder sees the headers that are installed, and the system's own <threads.h>.
+check_uninstalled() {
+    printf '#include <threads.h>\n#include <kaeru/kaeru.h>\nthrd_t thread;\n' >"$folder/sees.c"
+    flags=$(PKG_CONFIG_PATH="$folder/build/meson-uninstalled" pkg-config --cflags kaeru) || return 1
+    # shellcheck disable=SC2086 # flags are words
+    cc -std=c11 -fsyntax-only $flags "$folder/sees.c" &&
+        cc -DKAERU_NO_LINES -E -P $flags "$folder/sees.c" >"$folder/uninstalled" || return 1
+    cc -DKAERU_NO_LINES -E -P -I "$folder/installed/include" "$folder/sees.c" >"$folder/expected" || return 1
+    quietly diff "$folder/expected" "$folder/uninstalled"
 }
 
 # What needs parts that the book alone does not have must not configure.
@@ -54,11 +67,12 @@ check_refused() {
 }
 
 # What `meson test` runs. With the book alone it builds and runs all, as for a user. The suites of the book run in float on the
-# parts that compute and store in another way; with each other part run those that the book alone cannot run.
+# parts that compute and store in another way, and on options, which has no suite; with each other part run those that the book
+# alone cannot run.
 suites_of() {
     case $1 in
     '') ;;
-    fast | memory) echo --no-rebuild --suite float ;;
+    fast | memory | more | options) echo --no-rebuild --suite float ;;
     *) echo --no-rebuild --suite parts --no-suite double ;;
     esac
 }
@@ -77,7 +91,8 @@ build_of() {
         unset CCACHE_DISABLE
         echo "processor time to build the book alone, of the user and of the system: $used"
     fi
-    quietly ninja -C "$folder/build" && quietly meson install -C "$folder/build" --no-rebuild && check_installed || return 1
+    quietly ninja -C "$folder/build" && quietly meson install -C "$folder/build" --no-rebuild && check_installed &&
+        check_uninstalled || return 1
     quietly ninja -C "$folder/build" tests/run_tests_float tests/book_alone || return 1
     # shellcheck disable=SC2046 # a list of words
     quietly "$folder/build/tests/book_alone" &&

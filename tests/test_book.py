@@ -26,7 +26,9 @@ DOORS = {
     "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq", "kaeru/text.h": "models/text",
     "kaeru/lm.h": "models/lm", "kaeru/training.h": "models/train", "kaeru/debug.h": "autograd/debug",
     "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more", "kaeru/grad.h": "autograd/more",
-    "kaeru/watch.h": "autograd/more", "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
+    "kaeru/watch.h": "autograd/more", "kaeru/batches.h": "autograd/more", "kaeru/gradient_arrays.h": "autograd/more",
+    "kaeru/values.h": "autograd/more", "kaeru/more_functions.h": "autograd/ops/more", "kaeru/more_ops.h": "autograd/ops/more",
+    "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
     "kaeru/generate.h": "models/lm",
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)

@@ -31,6 +31,8 @@ RUN_BY = {
     'man -M build/reference ag_attention': ('test_reference.sh', 'man -M'),
     'python3 autograd/headers.py ops autograd/ops/ops.def autograd/ops/more/more.def autograd/include/kaeru/ops.h':
         ('meson.build', 'headers.py'),
+    'python3 autograd/headers.py more_ops autograd/ops/more/more.def autograd/include/kaeru/more_ops.h':
+        ('meson.build', 'headers.py'),
     'meson install': ('installed.sh', 'meson install'),
     'meson setup build-windows --cross-file packaging/windows.ini && meson compile -C build-windows':
         ('windows.sh', 'packaging/windows.ini'),

@@ -13,6 +13,7 @@
 #include "gradients.h"
 #include "kaeru/autograd.h"
 #include "kaeru/debug.h"
+#include "kaeru/more_ops.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
 #include "program_calls.h"

@@ -13,6 +13,7 @@
 #include "kaeru/lm.h"
 #include "kaeru/options.h"
 #include "kaeru/schedule.h"
+#include "kaeru/values.h"
 #include "program_calls.h"
 #include "language.h"
 #include "lm_parts.h"

@@ -1,5 +1,6 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
 #include "kaeru/autograd.h"
+#include "kaeru/values.h"
 #include "lora_parts.h"
 #include "frozen.h"
 #include "walk.h"

@@ -15,6 +15,7 @@
  * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
 #include "arguments.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kaeru/seq2seq.h"
 #include "decoding.h"
 

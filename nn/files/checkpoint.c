@@ -17,6 +17,7 @@
 
 #include "kaeru/checkpoint.h"
 #include "kaeru/tensor.h"
+#include "kaeru/values.h"
 #include "program_calls.h"
 #include "numbers.h"
 #include "optimizer.h"

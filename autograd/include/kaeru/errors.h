@@ -6,7 +6,7 @@
  * return.
  *
  * Other errors come from outside the program, from files and texts. The function then returns false
- * or NULL, and ag_error() returns the message:
+ * or NULL, and ag_error() returns the message (nn_load is in checkpoint.h):
  *
  *     if (!nn_load("model.bin", model)) {
  *         fprintf(stderr, "%s\n", ag_error());

@@ -63,7 +63,7 @@ double nn_clip_grad_norm(void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients
- * and checkpoints work as with the optimizers above.
+ * and checkpoints work as with the optimizers above. ag_sign is in more_ops.h:
  *
  *     static void sign_update(const OptimizerUpdate *u)       // w = w - lr sign(gradient)
  *     {
