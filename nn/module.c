@@ -99,6 +99,8 @@ static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name,
         if (strcmp(m->slots[i].name, name) == 0) {
             ag_usage_error(what, "%s already has a \"%s\"", m->type, name);
         }
+    }
+    for (int i = others; i < m->n_slots; i++) {
         if (field && m->slots[i].offset == offset) {
             ag_usage_error(what, "%s already has a part in the field for \"%s\"", m->type, name);
         }

@@ -64,7 +64,7 @@ static Optimizer *momentum(Net *n)
 /* Scales by the norm of the whole gradient, so that it needs all items. */
 static void normed_update(const OptimizerUpdate *u)
 {
-    Tensor *g = u->gradient, *w = u->parameter->tensor;
+    Tensor *g = ag_scale(u->gradient, u->grad_scale), *w = u->parameter->tensor;
     double norm = sqrt((double)tensor_item(ag_sum(ag_mul(g, g)))) + 1e-9;
     tensor_copy(u->state[0], ag_add(ag_scale(u->state[0], 0.9), ag_scale(g, 1 / norm)));
     tensor_copy(w, ag_sub(w, ag_scale(u->state[0], u->lr)));
