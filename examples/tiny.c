@@ -2,10 +2,10 @@
  *
  *     cc -O2 tiny.c -o tiny -lm
  *     ./tiny skip          f(x) and x + f(x) learn to return x
- *     ./tiny gpt           a GPT learns the text in this file
+ *     ./tiny gpt           a GPT learns the text in this file; try --steps 1000, too
  *
- * Each prints the SHA-256 of the trained weights. kaeru, a fast library, prints the same: here are
- * the order of its sums and its formulas (docs/arithmetic.md), so the weights agree bit for bit. */
+ * Both print the SHA-256 of the trained weights. kaeru, a fast library, prints the same. This file
+ * has the same formulas and adds in the same order (docs/arithmetic.md), so all bits are equal. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a b + c, the product is rounded before the sum. fmaf(a, b, c) is rounded once. */
+/* With these lines, a * b + c rounds the product and then the sum. fmaf(a, b, c) rounds once. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -40,9 +40,9 @@ static float *array(int n)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* ---- numbers: skip them at a first reading (all constants are fitted) ------------------------ */
+/* ---- numbers: skip them at a first reading (most constants are fitted) ----------------------- */
 
-/* Returns c[0] + c[1] x + ... + c[n-1] x^(n-1), by Horner's rule. */
+/* Returns c[0] + c[1] x + ... + c[n-1] x^(n-1), by Horner's rule. (0x1.8p-3 is 1.5 / 2^3.) */
 static float polynomial(float x, int n, const float *c)
 {
     float y = c[n - 1];
@@ -112,7 +112,7 @@ static float sigmoid_lower(float x)
 #define GELU_A 0x1.988454p+0f                                           /* 2 sqrt(2/pi) */
 #define GELU_B 0x1.2444f2p-4f                                           /* 0.044715 A */
 
-/* Returns x sigmoid(u), u = A x + B x^3: the form of GELU with tanh. Below -16 it is 0. */
+/* Returns x sigmoid(u), u = A x + B x^3: GELU in its form with tanh. Below -16, x counts as -16. */
 static float gelu_value(float x)
 {
     float m = fmaxf(-16, x), u = m * fmaf(m * m, GELU_B, GELU_A), lower = sigmoid_lower(u);
@@ -138,8 +138,8 @@ typedef enum { PLAIN, PRODUCTS, SQUARES } Terms;
 static double rounded(Terms terms, double x) { return terms == SQUARES ? x : (float)x; }
 
 /* Returns the sum of a, a b or (a - b)^2. In each block of 4096 items, item i is added to lane
- * i % 32. Then lane l gets lane l + 16, then l + 8, l + 4, l + 2 and l + 1, and lane 0 is added to
- * the total. Lanes are floats. Squares have 16 lanes, which are doubles. */
+ * i % 32. Then the upper half of the lanes is added to the lower half, until one is left. It is
+ * added to the total. Lanes are rounded to float. Squares have 16 lanes, which are doubles. */
 static double sum(Terms terms, int n, const float *a, const float *b)
 {
     const int lanes = terms == SQUARES ? 16 : 32;
@@ -170,8 +170,8 @@ static Matrix transposed(Matrix m)
     return (Matrix){ m.x, m.columns, m.rows, m.across, m.down, m.scale };
 }
 
-/* Computes C += A B. Each run of `chain` products is summed from 0; the sum is then added to the
- * item of C. The scale of C does not count. */
+/* Computes C += A B. Each chain, a run of `chain` products, is summed from 0, and then added to C:
+ * the library works in blocks of this length. The scale of C does not count. */
 static void product(Matrix c, Matrix a, Matrix b, int chain)
 {
     for (int i = 0; i < c.rows; i++) {
@@ -190,18 +190,21 @@ static void product(Matrix c, Matrix a, Matrix b, int chain)
 }
 
 /* Adds to y[j] the sum over all rows of a[row][j] b[row][j], or of a[row][j] if b is NULL. It is
- * added in at most 32 parts, each of some whole chains of SHORT rows. */
+ * added in at most 32 portions, each of some chains of SHORT rows. */
 static void sum_columns(int rows, int n, float *y, float *a, float *b)
 {
     const int length = ((rows + 31) / 32 + SHORT - 1) / SHORT * SHORT;
-    float one = 1;
     for (int i = 0; i < rows; i += length) {
         for (int j = 0; j < n; j++) {
-            float part = 0;
-            Matrix row = { a + i * n + j, 1, least(length, rows - i), 0, n, 1 };
-            Matrix column = { b ? b + i * n + j : &one, row.columns, 1, b ? n : 0, 0, 1 };
-            product((Matrix){ &part, 1, 1, 1, 1, 1 }, row, column, SHORT);
-            y[j] += part;
+            float portion = 0;
+            for (int begin = i; begin < least(rows, i + length); begin += SHORT) {
+                float chained = 0;
+                for (int row = begin; row < least(rows, begin + SHORT); row++) {
+                    chained = fmaf(a[row * n + j], b ? b[row * n + j] : 1, chained);
+                }
+                portion += chained;
+            }
+            y[j] += portion;
         }
     }
 }
@@ -214,7 +217,7 @@ typedef struct Tensor {
     float *average, *square;                /* of the gradients of a parameter: see adam */
     struct Tensor *in[3];                   /* y = operation(in[0], in[1], in[2]) */
     void (*rule)(const struct Tensor *y);   /* adds to the gradients of in[] */
-    float *kept;                            /* numbers that the rule needs */
+    float *kept;                            /* numbers for the rule */
     float (*gradient)(float x, float dy);   /* see map */
     int heads, length;                      /* see attention */
 } Tensor;
@@ -223,7 +226,7 @@ static int count(const Tensor *t) { return t->rows * t->n; }
 static Matrix values(const Tensor *t) { return (Matrix){ t->x, t->rows, t->n, t->n, 1, 1 }; }
 static Matrix gradients(const Tensor *t) { return (Matrix){ t->grad, t->rows, t->n, t->n, 1, 1 }; }
 
-typedef struct { Tensor item[700]; int n, steps; } Parameters;          /* of a model, in order */
+typedef struct { Tensor item[200]; int n, steps; } Parameters;          /* enough for 12 blocks */
 
 static Tensor *parameter_new(Parameters *p, int rows, int n)
 {
@@ -236,7 +239,7 @@ static Tensor *parameter_new(Parameters *p, int rows, int n)
 /* ---- the tape -------------------------------------------------------------------------------- */
 
 /* The results of the operations of a step, in the order in which they are computed. */
-static Tensor tape[800];
+static Tensor tape[200];
 static int on_tape;
 
 /* Adds to the tape the result of an operation on a and b: zeros. One array has x, grad and kept. */
@@ -248,8 +251,9 @@ static Tensor *result(int rows, int n, int keep, void (*rule)(const Tensor *), T
     return &tape[on_tape++];
 }
 
-/* Computes all gradients, and frees the tape, the loss too. What reads y is newer than y. So when
- * the loop is at y, all that add to the gradient of y have done so: nothing must be sorted. */
+/* Computes all gradients, and frees the tape, the loss too. A rule adds to the gradients of in[],
+ * since other results may read the same tensor: its gradient is the sum over all of them. These are
+ * newer than the tensor. So at y, the gradient of y is complete, and no sorting is needed. */
 static void backward(Tensor *loss)
 {
     loss->grad[0] = 1;
@@ -260,7 +264,7 @@ static void backward(Tensor *loss)
     }
 }
 
-/* ---- operations: read each before its rule, which stands above it and adds to gradients ------ */
+/* ---- operations: read each before its rule, which stands above it ---------------------------- */
 
 /* dW += dy^T x, dx += dy W. */
 static void linear_rule(const Tensor *y)
@@ -294,7 +298,7 @@ static Tensor *embedding(Tensor *onehot, Tensor *table)
     return y;
 }
 
-/* da += dy, db += dy, or the sum of dy over the places of b. */
+/* da += dy, db += dy, or the sum of dy over the repetitions of b. */
 static void add_rule(const Tensor *y)
 {
     for (int k = 0; k < 2; k++) {
@@ -305,7 +309,7 @@ static void add_rule(const Tensor *y)
     }
 }
 
-/* y = a + b. A b of fewer rows is repeated: a bias, positions. Both may be data. */
+/* y = a + b. If b has fewer rows, it is repeated: a bias, positions. Both may be data. */
 static Tensor *add(Tensor *a, Tensor *b)
 {
     Tensor *y = result(a->rows, a->n, 0, add_rule, a, b);
@@ -337,8 +341,8 @@ static Tensor *map(Tensor *x, float (*f)(float x), float (*gradient)(float x, fl
 static Tensor *relu(Tensor *x) { return map(x, relu_value, relu_gradient); }
 static Tensor *gelu(Tensor *x) { return map(x, gelu_value, gelu_gradient); }
 
-/* With c = t - rest, r = rstd, g = dy gamma: dx += r (g - mean g) - r^3 / n sum(g c) c,
- * dgamma += the sum of dy c r, dbeta += that of dy. */
+/* With g = dy gamma, c = t - rest (x minus the mean), r = rstd:
+ * dx += r (g - mean g) - r^3 / n sum(g c) c, dgamma += sum of dy c r, dbeta += sum of dy. */
 static void layer_norm_rule(const Tensor *y)
 {
     const int n = y->n;
@@ -360,8 +364,8 @@ static void layer_norm_rule(const Tensor *y)
 }
 
 /* y = (x - mean) rstd gamma + beta in each row, with rstd = 1 / sqrt(variance + 1e-5). For a large
- * mean one float is too coarse. The mean is the sum of two, `mean` + `rest`, where rest is the mean
- * of t = x - mean. Kept: normal of all rows, then of each row t (n numbers), rest and rstd. */
+ * mean, one float is too coarse: the mean is a sum of two floats, `mean` + `rest`. rest is the mean
+ * of t = x - mean. Kept: `normal` of all rows, then for each row t (n numbers), rest and rstd. */
 static Tensor *layer_norm(Tensor *x, Tensor *gamma, Tensor *beta)
 {
     const int n = x->n;
@@ -386,7 +390,7 @@ static Tensor *layer_norm(Tensor *x, Tensor *gamma, Tensor *beta)
     return y;
 }
 
-/* Writes e^(x - largest x), but 0 below e^-87, into e, which may be x, and returns the sum. */
+/* Writes e^(x - largest) into e, which may be x, but 0 for less than e^-87. Returns the sum. */
 static double softmax_terms(int n, float *e, const float *x, float *largest)
 {
     *largest = -INFINITY;
@@ -399,15 +403,15 @@ static double softmax_terms(int n, float *e, const float *x, float *largest)
     return sum(PLAIN, n, e, NULL);
 }
 
-typedef enum { QUERIES, KEYS, VALUES, OUTPUT } Part;                    /* of qkv, OUTPUT: of y */
+typedef enum { QUERIES, KEYS, VALUES, OUTPUT } Part;                    /* three of qkv, one of y */
 
-/* Returns this part of head h = sentence * heads + head: a row for each token of the sentence. */
-static Matrix part(const Tensor *y, int h, float *x, Part which)
+/* Returns a part of head h = window * heads + head: it has a row for each token of the window. */
+static Matrix head(const Tensor *y, int h, float *x, Part part)
 {
-    int sentence = h / y->heads, width = y->n / y->heads, row = which == OUTPUT ? y->n : 3 * y->n;
-    x += sentence * y->length * row + h % y->heads * width + (which == OUTPUT ? 0 : which * y->n);
-    float scale = which == QUERIES ? (float)(1 / sqrt((double)width)) : 1;
-    return (Matrix){ x, y->length, width, row, 1, scale };
+    int width = y->n / y->heads, row = part == OUTPUT ? y->n : 3 * y->n;
+    int begin = (h / y->heads) * y->length * row + (part == OUTPUT ? 0 : part * y->n);
+    float scale = part == QUERIES ? (float)(1 / sqrt((double)width)) : 1;
+    return (Matrix){ x + begin + (h % y->heads) * width, y->length, width, row, 1, scale };
 }
 
 /* dw = dy v^T, d = w (dw - sum(dw w)); dv += w^T dy, dk += d^T q scale, dq += d scale k. */
@@ -416,26 +420,26 @@ static void attention_rule(const Tensor *y)
     float *x = y->in[0]->x, *grad = y->in[0]->grad;
     const int length = y->length;
     for (int h = 0; h < y->rows / length * y->heads; h++) {
-        Matrix dy = part(y, h, y->grad, OUTPUT), q = part(y, h, x, QUERIES);
+        Matrix dy = head(y, h, y->grad, OUTPUT), q = head(y, h, x, QUERIES);
         Matrix w = { y->kept + 2 * h * length * length, length, length, length, 1, 1 }, d = w;
         d.x += length * length;
-        product(d, dy, transposed(part(y, h, x, VALUES)), CHAIN);       /* d is dw */
+        product(d, dy, transposed(head(y, h, x, VALUES)), CHAIN);       /* d is dw */
         for (int row = 0; row < length * length; row += length) {
             float dot = (float)sum(PRODUCTS, length, d.x + row, w.x + row);
             for (int j = row; j < row + length; j++) {
                 d.x[j] = w.x[j] * (d.x[j] - dot);
             }
         }
-        product(part(y, h, grad, VALUES), transposed(w), dy, SHORT);
-        product(part(y, h, grad, KEYS), transposed(d), q, SHORT);
+        product(head(y, h, grad, VALUES), transposed(w), dy, SHORT);
+        product(head(y, h, grad, KEYS), transposed(d), q, SHORT);
         d.scale = q.scale;
-        product(part(y, h, grad, QUERIES), d, part(y, h, x, KEYS), CHAIN);
+        product(head(y, h, grad, QUERIES), d, head(y, h, x, KEYS), CHAIN);
     }
 }
 
-/* y = softmax(q k^T scale) v with scale = 1 / sqrt(width), in each head of each sentence. The mask:
- * token i sees the tokens 0..i; all others have the weight 0. qkv (rows, 3n) -> (rows, n), where
- * `length` rows are a sentence. Kept: w and d of each head. */
+/* y = softmax(q k^T scale) v with scale = 1 / sqrt(width), in each head of each window. The mask:
+ * token i sees the tokens 0..i; all others have the weight 0, so d is 0, too, and they get no
+ * gradient. qkv (rows, 3n) -> (rows, n); `length` rows are a window. Kept: w and d of each head. */
 static Tensor *attention(Tensor *qkv, int heads, int length)
 {
     const int rows = qkv->rows;
@@ -444,7 +448,7 @@ static Tensor *attention(Tensor *qkv, int heads, int length)
     y->length = length;
     for (int h = 0; h < rows / length * heads; h++) {
         Matrix w = { y->kept + 2 * h * length * length, length, length, length, 1, 1 };
-        product(w, part(y, h, qkv->x, QUERIES), transposed(part(y, h, qkv->x, KEYS)), CHAIN);
+        product(w, head(y, h, qkv->x, QUERIES), transposed(head(y, h, qkv->x, KEYS)), CHAIN);
         for (int i = 0; i < length; i++) {
             float *row = w.x + i * length, largest;
             float factor = (float)(1 / softmax_terms(i + 1, row, row, &largest));
@@ -452,7 +456,7 @@ static Tensor *attention(Tensor *qkv, int heads, int length)
                 row[j] = j <= i ? row[j] * factor : 0;                  /* the mask: 0..i */
             }
         }
-        product(part(y, h, y->x, OUTPUT), w, part(y, h, qkv->x, VALUES), CHAIN);
+        product(head(y, h, y->x, OUTPUT), w, head(y, h, qkv->x, VALUES), CHAIN);
     }
     return y;
 }
@@ -540,8 +544,8 @@ static void fill(Tensor *t, double size, bool normal)
 typedef struct { Tensor *weight, *bias; } Linear;
 typedef struct { Tensor *gamma, *beta; } LayerNorm;
 
-/* Initial weights are uniform in +-1 / sqrt(in). If a deviation is given, normal numbers replace
- * them, and the bias is 0. The library, too, draws both: all later numbers depend on it. */
+/* Weight and bias are uniform in +-1 / sqrt(in). If a deviation is given, the weight is replaced by
+ * normal numbers, the bias by 0. The library draws both, too: all later numbers depend on it. */
 static Linear linear_new(Parameters *p, int in, int out, double deviation)
 {
     Tensor *weight = parameter_new(p, out, in), *bias = parameter_new(p, 1, out);
@@ -568,23 +572,23 @@ static Tensor *norm(LayerNorm l, Tensor *x) { return layer_norm(x, l.gamma, l.be
 
 /* ---- the optimizer --------------------------------------------------------------------------- */
 
-/* Returns y x^n, in about log n multiplications. */
+/* Returns y x^n, with few multiplications. */
 static double power(double y, double x, int n)
 {
     return n == 0 ? y : power(n % 2 == 1 ? y * x : y, x * x, n / 2);
 }
 
-/* A step of Adam: x -= lr (average / c1) / (sqrt(square / c2) + 1e-8), with moving averages of the
- * gradient and of its square. They begin too small, at 0: c1 and c2. decay shrinks matrices. */
+/* A step of AdamW: x -= lr (average / c1) / (sqrt(square / c2) + 1e-8), with moving averages of the
+ * gradient and of its square. Both begin at 0; c1 and c2 correct that. decay shrinks matrices. */
 static void adam(Parameters *p, double lr, double beta2, double decay)
 {
     p->steps++;
-    double c1 = 1 - power(1, 0.9, p->steps), c2 = 1 - power(1, beta2, p->steps);
+    double beta1 = 0.9, c1 = 1 - power(1, beta1, p->steps), c2 = 1 - power(1, beta2, p->steps);
     for (Tensor *t = p->item; t < p->item + p->n; t++) {
         float shrink = t->rows > 1 ? (float)(1 - lr * decay) : 1;
         for (int i = 0; i < count(t); i++) {
             float g = t->grad[i], *average = &t->average[i], *square = &t->square[i];
-            *average = fmaf(0.9f, *average, (float)(1 - 0.9) * g);
+            *average = fmaf((float)beta1, *average, (float)(1 - beta1) * g);
             *square = fmaf((float)beta2, *square, (float)(1 - beta2) * g * g);
             float divisor = fmaf(sqrtf(*square), (float)(1 / sqrt(c2)), 1e-8f);
             t->x[i] = fmaf(-(float)(lr / c1), *average / divisor, t->x[i] * shrink);
@@ -640,7 +644,7 @@ static void print_hash(const char *what, const Parameters *p)
             hash_word(&h, b << 24 | (b & 0xff00) << 8 | (b >> 8 & 0xff00) | b >> 24);
         }
     }
-    uint32_t bits = h.n * 32;
+    uint32_t bits = h.n * 32;                                           /* below 2^32: see option */
     hash_word(&h, 0x80000000);
     do {
         hash_word(&h, 0);
@@ -656,7 +660,7 @@ static void print_hash(const char *what, const Parameters *p)
 
 static int steps = 100, rows = 500, hidden = 128;
 
-/* f(x) = W2 relu(W1 x + b1) + b2. Two of them learn to return x, one as f(x), one as x + f(x). */
+/* Two networks f(x) = W2 relu(W1 x + b1) + b2 learn to return x: one as f(x), one as x + f(x). */
 static void train_skip(void)
 {
     static Parameters p[2];
@@ -683,30 +687,26 @@ static const char text[] =
     "Alice was beginning to get very tired of sitting by her sister on the bank, and of having\n"
     "nothing to do: once or twice she had peeped into the book her sister was reading, but it had\n"
     "no pictures or conversations in it, and what is the use of a book, thought Alice, without\n"
-    "pictures or conversations? So she was considering in her own mind, as well as she could, for\n"
-    "the hot day made her feel very sleepy and stupid, whether the pleasure of making a daisy\n"
-    "chain would be worth the trouble of getting up and picking the daisies, when suddenly a\n"
-    "White Rabbit with pink eyes ran close by her. There was nothing so very remarkable in that;\n"
-    "nor did Alice think it so very much out of the way to hear the Rabbit say to itself, Oh\n"
-    "dear! Oh dear! I shall be too late! (Lewis Carroll, Alice's Adventures in Wonderland)\n";
+    "pictures or conversations? So she was considering in her own mind, whether the pleasure of\n"
+    "making a daisy chain would be worth the trouble of getting up and picking the daisies, when\n"
+    "suddenly a White Rabbit with pink eyes ran close by her. (Alice in Wonderland)\n";
 
-typedef struct { LayerNorm ln_1, ln_2; Linear attn, proj, fc, fc_proj; } Block;
 static int layers = 2, heads = 2, width = 32, context = 16, batch = 4;
 static Parameters p;
 static Tensor *tokens, *positions;
-static Block block[50];
+static struct Block { LayerNorm ln_1, ln_2; Linear attn, proj, fc, fc_proj; } block[12];
 static LayerNorm ln_last;
 
 static void gpt_new(int vocabulary)
 {
     const double deviation = 0.02, last = 0.02 / sqrt(2. * layers);     /* last: before add */
     tokens = parameter_new(&p, vocabulary, width);
-    fill(tokens, 1, true);                                              /* as in linear_new */
+    fill(tokens, 1, true);                                              /* see linear_new */
     fill(tokens, deviation, true);
     positions = parameter_new(&p, context, width);
     fill(positions, 1, true);
     fill(positions, deviation, true);
-    for (Block *b = block; b < block + layers; b++) {
+    for (struct Block *b = block; b < block + layers; b++) {
         b->ln_1 = norm_new(&p, width);
         b->attn = linear_new(&p, width, 3 * width, deviation);
         b->proj = linear_new(&p, width, width, last);
@@ -717,19 +717,19 @@ static void gpt_new(int vocabulary)
     ln_last = norm_new(&p, width);
 }
 
-/* onehot -> scores of next tokens, both (batch * context, vocabulary). `tokens` is used twice. */
+/* onehot -> scores of the next, (batch * context, vocabulary): `tokens` is the last weight, too. */
 static Tensor *gpt(Tensor *onehot)
 {
     Tensor *x = add(embedding(onehot, tokens), positions);
-    for (const Block *b = block; b < block + layers; b++) {
+    for (const struct Block *b = block; b < block + layers; b++) {
         x = add(x, apply(b->proj, attention(apply(b->attn, norm(b->ln_1, x)), heads, context)));
         x = add(x, apply(b->fc_proj, gelu(apply(b->fc, norm(b->ln_2, x)))));
     }
     return linear(norm(ln_last, x), tokens);
 }
 
-/* Learns the first nine tenths of the text. A token is a character; its id is the number of smaller
- * ones in the text. (To be fair to the bit, the library draws one in 10^16 windows again.) */
+/* Learns the first nine tenths of the text. A token is a character; its id is its place among
+ * those of the text. (The library draws a window again if `%` favors it: once in 10^16 times.) */
 static void train_gpt(void)
 {
     const int n = batch * context, windows = (int)(sizeof text - 1) * 9 / 10 - context;
@@ -762,8 +762,8 @@ static void train_gpt(void)
 /* ---- main ------------------------------------------------------------------------------------ */
 
 static const struct { const char *name; int *value, least, most; } option[] = {
-    { "--rows", &rows, 1, 99999 }, { "--hidden", &hidden, 1, 9999 }, { "--layers", &layers, 1, 50 },
-    { "--heads", &heads, 1, 999 }, { "--width", &width, 2, 999 }, { "--context", &context, 2, 80 },
+    { "--rows", &rows, 1, 99999 }, { "--hidden", &hidden, 1, 9999 }, { "--layers", &layers, 1, 12 },
+    { "--heads", &heads, 1, 999 }, { "--width", &width, 2, 768 }, { "--context", &context, 2, 80 },
     { "--batch", &batch, 1, 50 }, { "--steps", &steps, 1, 99999 }, { "--seed", &seed, 0, 999999 },
     { NULL, NULL, 0, 0 }
 };
@@ -776,8 +776,8 @@ int main(int argc, char **argv)
         while (option[k].name && strcmp(option[k].name, argv[i]) != 0) {
             k++;
         }
-        char *end = argv[i];
-        long value = option[k].name && i + 1 < argc ? strtol(argv[i + 1], &end, 10) : 0;
+        char *end = option[k].name && i + 1 < argc ? argv[i + 1] : "no number";
+        long value = *end != '\0' ? strtol(end, &end, 10) : -1;
         if (*end != '\0' || value < option[k].least || value > option[k].most) {
             fail(argv[i], ": expected an option and a number, as tiny --help shows");
         }
@@ -792,7 +792,7 @@ int main(int argc, char **argv)
     } else {
         printf("usage: tiny skip, gpt (width: a multiple of heads) or text (that of gpt), with\n");
         for (int k = 0; option[k].name; k++) {
-            printf("  %-9s N  (default %d; %d to %d)\n", option[k].name, *option[k].value,
+            printf("  %-9s N  (now %d; %d to %d)\n", option[k].name, *option[k].value,
                    option[k].least, option[k].most);
         }
         return strcmp(command, "--help") == 0 ? 0 : 2;

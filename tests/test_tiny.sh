@@ -39,7 +39,7 @@ expect 2 '' 'tiny: --rows: expected an option and a number' skip --rows 0
 
 hashes() { tr -d '\r' | sed -n 's/^SHA-256 of the weights of .* \([0-9a-f]*\)$/\1/p'; }
 
-# More than 64, 512 and 2048 rows, and more than 512 hidden numbers; more than 64 tokens of a sentence, 512 of a batch.
+# More than 64, 512 and 2048 rows, and more than 512 hidden numbers; more than 64 tokens of a window, 512 of a batch.
 skip_1='--rows 100 --hidden 16 --steps 12'
 skip_2='--rows 2113 --hidden 5 --steps 4 --seed 7'
 skip_3='--rows 70 --hidden 600 --steps 4 --seed 1'

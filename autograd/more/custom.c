@@ -5,7 +5,7 @@
 #include "kaeru/custom.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "op.h"
 #include "scope.h"
 #include "tape.h"

@@ -1,4 +1,6 @@
-/* elementwise.c: elementwise kernels as plain loops. See plain.h. */
+/* elementwise.c: functions of one and of two numbers for each item of arrays, select, copies and
+ * simple loops such as fill, as plain loops. See plain.h. The formulas of most functions of one
+ * number are in unary_functions.def. */
 #include "plain.h"
 
 #include <math.h>

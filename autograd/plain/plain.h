@@ -1,6 +1,7 @@
-/* plain.h: every kernel once more as plain loops, ref_<name>: its definition. They compute in real,
- * with the same order of every sum and the same formulas as the fast kernels, so in the float build
- * they have their bits. They use one thread. The double build and the book alone run them. */
+/* plain.h: each kernel k_<name> as plain loops, ref_<name>: what it computes, without what makes it
+ * fast. The loops compute in reals, with the formulas and the order of every sum of the fast kernels,
+ * so a float build gets the same bits from both. The book alone and the double build run the loops,
+ * on one thread. kernels.h describes the arguments, and docs/arithmetic.md the order and formulas. */
 #ifndef KAERU_PLAIN_H
 #define KAERU_PLAIN_H
 
@@ -9,7 +10,7 @@
 #define KERNEL(result, name, parameters, arguments, ret) result ref_##name parameters;
 #include "kernels.def"
 
-/* y = f(x) for one number. */
+/* Returns f(x) for one number. */
 real ref_unary_1(KUnary f, real x, double p, double q);
 
 #endif

@@ -1,4 +1,8 @@
-/* rows.c: reductions and kernels of rows as plain loops. See plain.h. */
+/* rows.c: sums and other reductions, softmax, layer norm, the cross entropy and tables, as
+ * plain loops. See plain.h.
+ *
+ * (outer, n, inner) is the shape of an array that is reduced to (outer, inner). The other kernels
+ * have rows of n items that lie one after another. */
 #include "rows.h"
 
 #include <math.h>

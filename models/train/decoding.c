@@ -6,6 +6,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/cache.h"
 #include "decoding.h"
+#include "kaeru/more_functions.h"
 #include "kaeru/training.h"
 #include "walk.h"
 

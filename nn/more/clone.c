@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "left.h"
+#include "program_calls.h"
 #include "walk.h"
 
 /* Returns a copy of the structs of a tree. Its slots have the tensors of the original, which

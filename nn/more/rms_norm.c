@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "walk.h"
 
 NN_FORWARD(RMSNorm, nn_rms_norm)

@@ -32,28 +32,46 @@ typedef struct {
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
-/* max.c */
+/* max.c: x is (outer, n, inner), y and index are (outer, inner). */
+
+/* Sets y to the largest items along n >= 1 or, if `least` is set, to the smallest ones. NaN counts
+ * as the largest and as the smallest. If `index` is not NULL, it gets the first place of each. */
 void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x,
            bool least);
 
-/* norm.c */
+/* norm.c: x, y, dx and dy are (rows, n), gamma (n) or NULL, which counts as 1, and rstd (rows). dx
+ * and dgamma may be NULL if they are not wanted, and each has an `add` of its own. */
+
+/* Computes y = gamma x rstd for each row, and writes rstd = 1 / sqrt(mean(x^2) + eps); 0 if that
+ * divides by 0. */
 void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
                 double eps);
 void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                          bool add_gamma, const real *dy, const real *x, const real *rstd,
                          const real *gamma);
+/* Computes y = (x - mean) factor + beta, and rounds after each step. x and y are (outer, channels,
+ * inner), mean, factor and beta (channels). If `deviation` is not NULL, an array like x, it gets
+ * x - mean. */
 void k_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
                  const real *x, const real *mean, const real *factor, const real *beta);
 
 /* patches.c */
+
+/* Writes the matrix of the image x that KPatches describes. */
 void k_patches(const KPatches *p, real *matrix, const real *x);
+/* Adds each item of the matrix to the item of x that k_patches takes it from. */
 void k_patches_add(const KPatches *p, real *x, const real *matrix);
 
-/* reduce.c */
+/* reduce.c: x is (outer, n, inner), and y, mean and rest are (outer, inner). */
+
+/* Computes y = scale times the sum of (x - m)^2 along n, where m is the mean. It writes m as
+ * mean + rest, both (outer, inner): `rest` is what the mean loses when it is rounded. */
 void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x,
            real scale);
 
 /* rope.c */
+
+/* Rotates the pairs of x, as KRope describes: y (+)= the result. */
 void k_rope(const KRope *shape, real *y, const real *x, const real *table);
 
 #endif
