@@ -17,7 +17,7 @@
 
 enum { ORDERS = 3 };
 #ifdef KAERU_DOUBLE
-static const double most_error = 1e-10;
+static const double most_error = 1e-9;
 #else
 static const double most_error = 2e-2;
 #endif
@@ -78,6 +78,31 @@ static bool identity_holds(CheckedCase *at, Tensor *y, Tensor **in, int n, int o
     return (!next || identity_holds(at, next, in, n, order + 1)) && holds;
 }
 
+/* Compares the gradients of the sum of y u as part of the graph with those of ag_grad, and checks
+ * their derivatives. */
+static bool gradients_hold(CheckedCase *at, Tensor *y, Tensor **in, int n)
+{
+    if (!tensor_requires_grad(y)) return true;
+    bool holds = true;
+    Tensor *u = random_like(y), *sum = ag_sum(ag_mul(y, u));
+    Tensor *constant[MAX_INPUTS], *recorded[MAX_INPUTS];
+    ag_grad(sum, in, n, constant);
+    ag_grad_recorded(sum, in, n, recorded);
+    for (int i = 0; i < n; i++) {
+        ck_assert_int_eq(constant[i] != NULL, recorded[i] != NULL);
+        for (int64_t j = 0; recorded[i] && j < recorded[i]->numel; j++) {
+            double expected = (double)reals(constant[i])[j], value = (double)reals(recorded[i])[j];
+            if (fabs(value - expected) > most_error * (1 + fabs(expected))) {
+                fprintf(stderr, "%s, case %d: gradient %.9g of input %d, expected %.9g\n",
+                        at->name, at->number, value, i, expected);
+                holds = false;
+            }
+        }
+        holds = (!recorded[i] || identity_holds(at, recorded[i], in, n, 1)) && holds;
+    }
+    return holds;
+}
+
 /* Checks one case. Returns 1 if the identity holds, 0 if not, and -1 if there is no such case. */
 static int case_holds(CheckedCase *at, SampleCall *call)
 {
@@ -92,6 +117,9 @@ static int case_holds(CheckedCase *at, SampleCall *call)
         }
     }
     int result = y ? identity_holds(at, y, in, n, 0) : -1;
+    if (result == 1) {
+        result = gradients_hold(at, y, in, n);
+    }
     ag_end(s);
     for (int i = 0; i < n; i++) {
         tensor_free(in[i]);

@@ -100,7 +100,7 @@ void walk_end(Walk *w)
 /* Checks an operation as backward does before its rule. */
 static void check_operation(const char *what, Tensor *t)
 {
-    if (!tangent_rule(t->op)) {
+    if (!tangent_rule(t)) {
         ag_usage_error(what, "%s (made at %s) has no tangent rule, so its gradients have no "
                        "derivatives", t->op->function,
                        place_text(t->origin.site, t->origin.user_site));

@@ -32,6 +32,9 @@ static inline WalkItem *walk_operation(const Walk *w, uint32_t i)
 {
     return &w->item[w->item[i].order];
 }
+/* Checks the arguments of a function that computes derivatives of y: y requires a gradient, and so
+ * does each in[i]. */
+void check_derivative(const char *what, const Tensor *y, Tensor *const *in, int n);
 /* Checks that each operation which depends on `in` has a tangent rule, and that its values are
  * there and unchanged. Values that ag_recompute has released are computed again. */
 void walk_check(const Walk *w);

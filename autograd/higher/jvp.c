@@ -21,7 +21,7 @@ static Tensor *operation_tangent(const Walk *w, Tensor *t)
         dx[i] = x ? x->value : NULL;
         any = any || dx[i];
     }
-    if (!any || t->numel == 0) return NULL;
+    if (!any) return NULL;
     AgPrecision former = ag_precision((AgPrecision)t->precision);
     AgMark mark = ag_mark();
     Tensor *tangent = tangent_of(t, dx);
@@ -32,20 +32,7 @@ static Tensor *operation_tangent(const Walk *w, Tensor *t)
     return tangent;
 }
 
-static void check_direction(const char *what, const Tensor *x, const Tensor *v, int i)
-{
-    check_tensor(what, "an item of in", x, AG_REAL);
-    check_tensor(what, "an item of v", v, AG_REAL);
-    if (!x->requires_grad) {
-        ag_usage_error(what, "item %d of in does not require a gradient", i);
-    }
-    if (!ag_shape_equal(x->shape, v->shape)) {
-        ag_usage_error(what, "item %d of in %s and of v %s differ in shape", i,
-                       shape_text(x->shape), shape_text(v->shape));
-    }
-}
-
-static void check_jvp(const char *what, const Tensor *y, Tensor *const *in, Tensor *const *v, int n)
+void check_derivative(const char *what, const Tensor *y, Tensor *const *in, int n)
 {
     check_alive(what, "y", y);
     if (pass_runs()) {
@@ -61,9 +48,11 @@ static void check_jvp(const char *what, const Tensor *y, Tensor *const *in, Tens
         ag_usage_error(what, "n is %d, expected 1 or more", n);
     }
     ag_check_pointer(what, "in", in);
-    ag_check_pointer(what, "v", v);
     for (int i = 0; i < n; i++) {
-        check_direction(what, in[i], v[i], i);
+        check_alive(what, "an item of in", in[i]);
+        if (!in[i]->requires_grad) {
+            ag_usage_error(what, "item %d of in does not require a gradient", i);
+        }
     }
     check_loss(what, y, true);
 }
@@ -71,7 +60,15 @@ static void check_jvp(const char *what, const Tensor *y, Tensor *const *in, Tens
 Tensor *ag_jvp(Tensor *y, Tensor *const *in, Tensor *const *v, int n)
 {
     AG_LAYER;
-    check_jvp(__func__, y, in, v, n);
+    check_derivative(__func__, y, in, n);
+    ag_check_pointer(__func__, "v", v);
+    for (int i = 0; i < n; i++) {
+        check_tensor(__func__, "an item of v", v[i], AG_REAL);
+        if (!ag_shape_equal(in[i]->shape, v[i]->shape)) {
+            ag_usage_error(__func__, "item %d of in %s and of v %s differ in shape", i,
+                           shape_text(in[i]->shape), shape_text(v[i]->shape));
+        }
+    }
     Walk w = walk_begin(__func__, y, in, n);
     walk_check(&w);
     for (int i = 0; i < n; i++) {

@@ -1,6 +1,13 @@
 /* tangents.c: the table of tangent rules, and what the rules share. */
+#include "checks.h"
+#include "gradient_nodes.h"
 #include "kaeru/autograd.h"
+#include "kaeru/higher.h"
+#include "left.h"
+#include "more/custom_args.h"
 #include "op.h"
+#include "scope.h"
+#include "shape.h"
 #include "tangents.h"
 #include "tape.h"
 #include "tensor.h"
@@ -15,17 +22,63 @@ static TangentRule *const rules[OP_COUNT] = {
 #include "more.def"
 };
 
-TangentRule *tangent_rule(const Op *op)
+Tensor *ag_custom_tangent(Tensor *y, AgTangent *tangent)
 {
-    uintptr_t first = (uintptr_t)op_table, at = (uintptr_t)op;
-    bool listed = at >= first && at < first + OP_COUNT * sizeof *op;
-    return listed ? rules[op - op_table] : NULL;
+    check_alive(__func__, "y", y);
+    if (!tangent) {
+        ag_usage_error(__func__, "tangent is NULL");
+    }
+    if (!y->op) return y;
+    const CustomArgs *c = custom_args(y);
+    if (!c) {
+        ag_usage_error(__func__, "y was made by %s, expected a result of ag_custom",
+                       y->origin.made_by);
+    }
+    ((CustomArgs *)y->args)->tangent = tangent;
+    return y;
+}
+
+/* Calls the function of the program. */
+static Tensor *custom_tangent(Tensor *y, Tensor *const *dx)
+{
+    const CustomArgs *c = custom_args(y);
+    const AgScope scope = innermost_scope();
+    const Calls before = program_begins();
+    const AgCustomCall call = { .in = y->in, .n = y->n_in, .y = y, .args = c->args };
+    Tensor *tangent = c->tangent(&call, dx);
+    function_ends(before);
+    check_scopes(y->op->name, "tangent", scope);
+    check_reads_of(NULL);
+    if (!tangent) return NULL;
+    check_tensor(y->op->name, "the result of tangent", tangent, AG_REAL);
+    if (!ag_shape_equal(tangent->shape, y->shape)) {
+        ag_usage_error(y->op->name, "the result of tangent is %s, expected the shape %s of y",
+                       shape_text(tangent->shape), shape_text(y->shape));
+    }
+    return tangent;
+}
+
+static Tensor *slot_tangent(Tensor *y, Tensor *const *dx)
+{
+    (void)y;
+    return dx[0];
+}
+
+TangentRule *tangent_rule(const Tensor *y)
+{
+    if (is_gradient_node(y)) return gradient_tangent;
+    if (is_slot(y)) return slot_tangent;
+    uintptr_t first = (uintptr_t)op_table, at = (uintptr_t)y->op;
+    if (at >= first && at < first + OP_COUNT * sizeof *op_table) return rules[y->op - op_table];
+    const CustomArgs *custom = custom_args(y);
+    return custom && custom->tangent ? custom_tangent : NULL;
 }
 
 Tensor *tangent_of(Tensor *y, Tensor *const *dx)
 {
+    if (y->numel == 0) return NULL;
     check_reads_of(y);
-    Tensor *tangent = tangent_rule(y->op)(y, dx);
+    Tensor *tangent = tangent_rule(y)(y, dx);
     check_reads_of(NULL);
     return tangent;
 }

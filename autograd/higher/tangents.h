@@ -28,8 +28,8 @@ typedef Tensor *TangentRule(Tensor *y, Tensor *const *dx);
 #define OP(name, ...) TangentRule name##_tangent;
 #include "more.def"
 
-/* Returns the rule of an operation, or NULL if it has none. */
-TangentRule *tangent_rule(const Op *op);
+/* Returns the rule of y's operation, or NULL if it has none. */
+TangentRule *tangent_rule(const Tensor *y);
 /* Runs the rule of y, a node whose values are there. dx: as for a rule. A rule that reads what its
  * operation does not declare is a usage error. */
 Tensor *tangent_of(Tensor *y, Tensor *const *dx);
