@@ -1,5 +1,8 @@
-/* grad_recorded.c: ag_grad_recorded, a backward pass that is a part of the graph: for each
- * operation between `in` and y one node with its gradients (gradient_nodes.h). */
+/* grad_recorded.c: ag_grad_recorded, a backward pass that is a part of the graph.
+ *
+ * An operation item by item has a diagonal Jacobian, which is its own transpose. So the gradient of
+ * an input is the tangent of the result along dy: ordinary operations, most of them one or two. Any
+ * other operation gets one node with its gradients (gradient_nodes.h). */
 #include "between.h"
 #include "checks.h"
 #include "gradient_nodes.h"
@@ -8,7 +11,46 @@
 #include "kaeru/higher.h"
 #include "op.h"
 #include "scope.h"
+#include "shape.h"
 #include "tape.h"
+
+/* Returns whether y is computed item by item, with few operations for its tangent. */
+static bool is_item_by_item(const Tensor *y)
+{
+    const Op *op = y->op;
+    if (op->backward == unary_backward) {
+        return op->kernel != K_GELU && op->kernel != K_GELU_ERF && op->kernel != K_SILU;
+    }
+    return op->backward == binary_backward || op->backward == dropout_backward ||
+           op->backward == masked_fill_backward || op->backward == where_backward;
+}
+
+/* Returns x summed to the shape from which it was broadcast. */
+static Tensor *summed_to(Tensor *x, AgShape shape)
+{
+    AgDims dims = { 0, { 0 } };
+    for (int i = 0; i < x->shape.ndim; i++) {
+        if (x->shape.dim[i] != size_in(&shape, i, x->shape.ndim)) {
+            dims.dim[dims.n++] = i;
+        }
+    }
+    if (dims.n > 0) {
+        x = ag_sum_dims(x, dims, true);
+    }
+    return ag_shape_equal(x->shape, shape) ? x : ag_reshape(x, shape);
+}
+
+/* Does what gradient_parts does, for an operation item by item. */
+static void item_parts(const char *what, Tensor *y, Tensor *dy, const bool *wanted, Tensor **part)
+{
+    for (int i = 0; i < y->n_in; i++) {
+        if (!wanted[i]) continue;
+        Tensor **dx = scope_alloc(what, (size_t)y->n_in * sizeof *dx);
+        dx[i] = dy;
+        Tensor *tangent = tangent_of(y, dx);
+        part[i] = tangent ? summed_to(tangent, y->in[i]->shape) : tensor_zeros(y->in[i]->shape);
+    }
+}
 
 /* Records the gradients of an operation's inputs, and adds them to those from newer operations. */
 static void pass_operation(Walk *w, const WalkItem *item)
@@ -23,7 +65,11 @@ static void pass_operation(Walk *w, const WalkItem *item)
     }
     if (!any || !item->value) return;
     AgPrecision former = ag_precision((AgPrecision)y->precision);
-    gradient_parts(w->what, y, item->value, wanted, part);
+    if (is_item_by_item(y)) {
+        item_parts(w->what, y, item->value, wanted, part);
+    } else {
+        gradient_parts(w->what, y, item->value, wanted, part);
+    }
     ag_precision(former);
     for (int i = 0; i < y->n_in; i++) {
         if (wanted[i]) {
