@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "folder.h"
 #include "kaeru/autograd.h"
 #include "op_samples.h"
+#include "random_graph.h"
 #include "result.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -150,11 +152,35 @@ START_TEST(backward_and_tangent_rules_agree)
 }
 END_TEST
 
+#ifdef KAERU_DOUBLE
+/* The environment can set the number of graphs (KAERU_GRAPHS) and the first one (KAERU_GRAPH). */
+START_TEST(derivatives_of_random_graphs_agree)
+{
+    long n = from_environment("KAERU_GRAPHS", 300), first = from_environment("KAERU_GRAPH", 0);
+    long wrong = 0;
+    ag_seed(1);
+    for (long i = first; i < first + n; i++) {
+        bool holds = false;
+        CATCH_USAGE_ERROR(holds = random_graph_derivatives_hold((uint64_t)i, stderr));
+        if (!holds) {
+            fprintf(stderr, "graph %ld is wrong %s\n", i, usage_message);
+        }
+        wrong += !holds;
+    }
+    ck_assert_msg(wrong == 0, "%ld of %ld graphs are wrong", wrong, n);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+#endif
+
 Suite *higher_suite(void)
 {
     Suite *suite = suite_create("higher");
     TCase *identity = tcase_create("identity");
     tcase_add_loop_test(identity, backward_and_tangent_rules_agree, 0, OP_COUNT);
+#ifdef KAERU_DOUBLE
+    tcase_add_test(identity, derivatives_of_random_graphs_agree);
+#endif
     suite_add_tcase(suite, identity);
     return suite;
 }
