@@ -40,6 +40,7 @@ typedef struct {
 typedef struct { const Tensor *of; Tensor *y, *const *x; } Source;
 
 static const char *const input_names[] = { "dy", "y", "x0", "x1", "x2", "x3", NULL };
+static const char *const slot_names[] = { "x", NULL };
 static const char *const no_names[] = { NULL };
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -308,22 +309,27 @@ static void gradient_backward(Tensor *g)
 }
 
 /* ---- its tangent ------------------------------------------------------------------------------
- * A slot is a tensor with the value of another one. The inputs of y become slots, so that the
- * gradient for an input is separate from that for its tangent or another input, which may be the
- * same tensor. */
+ * A slot is a tensor with the value of another one, and a node of its own. The inputs of y become
+ * slots, so that the gradient for an input is separate from that for its tangent or another input,
+ * which may be the same tensor. */
 
 static void slot_backward(Tensor *y)
 {
     grad_pass(y->in[0], y);
 }
 
-static const Op slot_op = { .name = "slot", .function = "slot", .forward_text = "x",
-                            .backward_text = "dx = dy", .inputs = input_names,
+static const Op slot_op = { .name = "same", .function = "same", .forward_text = "x",
+                            .backward_text = "dx = dy", .inputs = slot_names,
                             .numbers = no_names, .backward = slot_backward, .needs = NEEDS_NONE };
 
 bool is_slot(const Tensor *y)
 {
     return y->op == &slot_op;
+}
+
+Tensor *slot_of(Tensor *x)
+{
+    return op_done(op_new_alias(&slot_op, &x->shape, x));
 }
 
 /* Returns y's operation on slots for the inputs that require a gradient, as a node of this
@@ -335,7 +341,7 @@ static Tensor *copy_on_slots(const char *what, const Source *s)
     for (int i = 0; i < n; i++) {
         slot[i] = s->x[i];
         if (slot[i] && slot[i]->requires_grad) {
-            slot[i] = op_done(op_new_alias(&slot_op, &s->x[i]->shape, s->x[i]));
+            slot[i] = slot_of(s->x[i]);
         }
     }
     Tensor *copy = op_new_n(s->of->op, &SHAPE(0), slot, n);

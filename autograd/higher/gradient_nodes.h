@@ -10,7 +10,9 @@ void gradient_parts(const char *what, Tensor *y, Tensor *dy, const bool *wanted,
 /* Returns whether y is such a node. Its tangent rule is gradient_tangent. */
 bool is_gradient_node(const Tensor *y);
 TangentRule gradient_tangent;
-/* Returns whether y is a slot: see gradient_nodes.c. Its tangent is that of its input. */
+/* Returns x as a node of its own, with the same value. */
+Tensor *slot_of(Tensor *x);
+/* Returns whether y is such a tensor. */
 bool is_slot(const Tensor *y);
 
 /* Sets out[i] to the gradient of in[i], NULL for zeros, where dy is the gradient of y. */

@@ -1,6 +1,8 @@
 /* jvp.c: ag_jvp, the derivative along a direction (forward mode). A walk from the oldest operation
  * to the newest one records the tangent of each: tangents.h. */
+#include "between.h"
 #include "checks.h"
+#include "gradient_nodes.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
 #include "kaeru/higher.h"
@@ -8,7 +10,6 @@
 #include "shape.h"
 #include "tangents.h"
 #include "tape.h"
-#include "between.h"
 
 /* Returns the tangent of an operation's result from those of its inputs, or NULL for zeros. What
  * the rule has computed on the way is released if it is large and quickly computed again. */
@@ -73,7 +74,7 @@ Tensor *ag_jvp(Tensor *y, Tensor *const *in, Tensor *const *v, int n)
     walk_check(&w);
     for (int i = 0; i < n; i++) {
         WalkItem *start = walk_item(&w, in[i]);
-        start->value = sum_of(start->value, v[i]);
+        start->value = sum_of(start->value, slot_of(v[i]));     /* v[i] may be an input */
     }
     for (uint32_t k = w.count; k > 0; k--) {
         WalkItem *item = walk_operation(&w, k - 1);
