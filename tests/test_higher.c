@@ -590,6 +590,24 @@ START_TEST(usage_errors_are_reported)
 }
 END_TEST
 
+/* An error in the rule of a gradient, within a pass, leaves nothing behind. */
+START_TEST(errors_in_a_pass_are_undone)
+{
+    Result before = hessian_product(false, PLAIN);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *y = ag_custom_tangent(custom(&cube, ag_tanh(x)), wrong_shape);
+    Tensor *g = gradient_of_sum(ag_exp(y), x);
+    EXPECT_USAGE_ERROR("cube: the result of tangent is (), expected", ag_backward_keep(ag_sum(g)));
+    ck_assert_ptr_null(tensor_grad(x));
+    ag_custom_tangent(y, cube_tangent);
+    ag_backward(ag_sum(g));
+    ck_assert_ptr_nonnull(tensor_grad(x));
+    ag_end(s);
+    ck_assert(hessian_product(false, PLAIN).hash == before.hash);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
 /* A value that was written after an operation had read it. */
 START_TEST(written_values_are_reported)
 {
@@ -626,6 +644,7 @@ Suite *higher_suite(void)
     tcase_add_test(program, operations_of_the_program_have_a_tangent);
     tcase_add_loop_test(program, a_wrong_rule_is_found, 0, 3);
     tcase_add_test(program, usage_errors_are_reported);
+    tcase_add_test(program, errors_in_a_pass_are_undone);
     tcase_add_test(program, written_values_are_reported);
     suite_add_tcase(suite, program);
     return suite;

@@ -213,7 +213,8 @@ static Tensor *run_rule(const char *what, const Source *s, const Tensor *dy, con
     return copy;
 }
 
-/* Sets part[i] to the gradients that g has. */
+/* Sets part[i] to the gradients that g has. Several parts are copies, and no rule reads the values
+ * of g. */
 static void take_parts(Tensor *g, Tensor *const *x, int n, Tensor **part)
 {
     const NodeArgs *args = g->args;
@@ -226,6 +227,9 @@ static void take_parts(Tensor *g, Tensor *const *x, int n, Tensor **part)
             part[i] = ag_reshape(ag_slice(g, 0, begin, begin + x[i]->numel), x[i]->shape);
             begin += x[i]->numel;
         }
+    }
+    if (args->parts > 1) {
+        release_value(g);
     }
 }
 

@@ -55,6 +55,9 @@ void check_derivative(const char *what, const Tensor *y, Tensor *const *in, int 
             ag_usage_error(what, "item %d of in does not require a gradient", i);
         }
     }
+    if (y->release.graph_released) {
+        error_graph_released(what, y);
+    }
     check_loss(what, y, true);
 }
 
