@@ -1,24 +1,24 @@
-/* between.c: lists the tensors between some tensors and a result. Inputs are older than their results,
- * so one walk down the tape meets each operation after all of its users. */
+/* between.c: lists the tensors between some tensors and a result. Inputs are older than their
+ * results, so one walk down the tape meets each operation after all of its users. */
+#include "between.h"
 #include "checks.h"
 #include "kaeru/autograd.h"
 #include "op.h"
 #include "scope.h"
 #include "tangents.h"
-#include "between.h"
 
 #include <string.h>
 
-WalkItem *walk_item(const Walk *w, const Tensor *t)
+BetweenItem *between_item(const Between *w, const Tensor *t)
 {
     uint32_t i = t ? t->origin.number : 0;
     return t && i < w->n && w->item[i].tensor == t ? &w->item[i] : NULL;
 }
 
-static void make_room(Walk *w)
+static void make_room(Between *w)
 {
     w->most = w->most > 0 ? 2 * w->most : 64;
-    WalkItem *item = scope_alloc(w->what, w->most * sizeof *item);
+    BetweenItem *item = scope_alloc(w->what, w->most * sizeof *item);
     if (w->n > 0) {
         memcpy(item, w->item, w->n * sizeof *item);
     }
@@ -26,14 +26,14 @@ static void make_room(Walk *w)
 }
 
 /* Returns the item of t, which is new if t was not listed. */
-static WalkItem *list(Walk *w, Tensor *t)
+static BetweenItem *list(Between *w, Tensor *t)
 {
-    WalkItem *listed = walk_item(w, t);
+    BetweenItem *listed = between_item(w, t);
     if (listed) return listed;
     if (w->n == w->most) {
         make_room(w);
     }
-    WalkItem *item = &w->item[w->n];
+    BetweenItem *item = &w->item[w->n];
     item->tensor = t;
     item->former = t->origin.number;
     t->origin.number = w->n++;
@@ -41,25 +41,25 @@ static WalkItem *list(Walk *w, Tensor *t)
 }
 
 /* Finds out which items depend on the starts, from the oldest operation on. */
-static void mark_dependent(Walk *w)
+static void mark_dependent(Between *w)
 {
     for (uint32_t k = w->count; k > 0; k--) {
-        WalkItem *item = walk_operation(w, k - 1);
+        BetweenItem *item = between_operation(w, k - 1);
         const Tensor *t = item->tensor;
         for (int i = 0; i < t->n_in; i++) {
-            const WalkItem *x = walk_item(w, t->in[i]);
+            const BetweenItem *x = between_item(w, t->in[i]);
             item->depends = item->depends || (x && x->depends);
         }
     }
 }
 
-Walk walk_begin(const char *what, Tensor *y, Tensor *const *in, int n)
+Between between_begin(const char *what, Tensor *y, Tensor *const *in, int n)
 {
-    Walk w = { .what = what };
+    Between w = { .what = what };
     bool has_leaf = false;
     uint32_t starts = 0, missing = 0;       /* operations that are listed and not passed yet */
     for (int i = 0; i < n; i++) {
-        WalkItem *start = list(&w, in[i]);
+        BetweenItem *start = list(&w, in[i]);
         has_leaf = has_leaf || !in[i]->op;
         if (in[i]->op && !start->is_start) {
             starts++;
@@ -68,19 +68,19 @@ Walk walk_begin(const char *what, Tensor *y, Tensor *const *in, int n)
         start->is_start = true;
         start->depends = true;
     }
-    if (y->op && !walk_item(&w, y)) {
+    if (y->op && !between_item(&w, y)) {
         missing++;
     }
     list(&w, y);
     for (Tensor *t = y; t && missing > 0 && (has_leaf || starts > 0); t = t->older) {
-        WalkItem *item = t->op ? walk_item(&w, t) : NULL;
+        BetweenItem *item = t->op ? between_item(&w, t) : NULL;
         if (!item) continue;
         missing--;
         starts -= item->is_start;
         w.item[w.count++].order = t->origin.number;
         for (int i = 0; i < t->n_in; i++) {
             Tensor *x = t->in[i];
-            if (!tensor_lives(x) || !x->op || walk_item(&w, x)) continue;
+            if (!tensor_lives(x) || !x->op || between_item(&w, x)) continue;
             list(&w, x);
             missing++;
         }
@@ -89,7 +89,7 @@ Walk walk_begin(const char *what, Tensor *y, Tensor *const *in, int n)
     return w;
 }
 
-void walk_end(Walk *w)
+void between_end(Between *w)
 {
     while (w->n > 0) {
         w->n--;
@@ -117,13 +117,13 @@ static void check_operation(const char *what, Tensor *t)
     check_inputs(what, t, true);
 }
 
-void walk_check(const Walk *w)
+void between_check(const Between *w)
 {
     for (uint32_t k = w->count; k > 0; k--) {
-        const WalkItem *item = walk_operation(w, k - 1);
+        const BetweenItem *item = between_operation(w, k - 1);
         bool is_passed = false;
         for (int i = 0; i < item->tensor->n_in; i++) {
-            const WalkItem *x = walk_item(w, item->tensor->in[i]);
+            const BetweenItem *x = between_item(w, item->tensor->in[i]);
             is_passed = is_passed || (x && x->depends);
         }
         if (is_passed) {

@@ -11,24 +11,24 @@ typedef struct {
     bool depends;               /* it depends on one of these, or is one */
     uint32_t former;            /* its number before the walk */
     uint32_t order;             /* item i: the index of the operation that is number i from y on */
-} WalkItem;
+} BetweenItem;
 /* The tensors that y depends on, up to the oldest tensor of `in`. */
 typedef struct {
     const char *what;           /* the function that the program has called */
-    WalkItem *item;
+    BetweenItem *item;
     uint32_t n, most;           /* the number of items, and how many there is room for */
     uint32_t count;             /* the number of operations among them */
-} Walk;
+} Between;
 
 /* Lists the tensors between in[0], ..., in[n - 1] and y. Their numbers (TensorOrigin) are indexes
- * of the list until walk_end. One walk within another one is possible. */
-Walk walk_begin(const char *what, Tensor *y, Tensor *const *in, int n);
+ * of the list until between_end. One walk within another one is possible. */
+Between between_begin(const char *what, Tensor *y, Tensor *const *in, int n);
 /* Gives the tensors their former numbers. */
-void walk_end(Walk *w);
+void between_end(Between *w);
 /* Returns the item of a tensor, or NULL if it is not listed. */
-WalkItem *walk_item(const Walk *w, const Tensor *t);
+BetweenItem *between_item(const Between *w, const Tensor *t);
 /* Returns operation i from y on: those with higher numbers are older. */
-static inline WalkItem *walk_operation(const Walk *w, uint32_t i)
+static inline BetweenItem *between_operation(const Between *w, uint32_t i)
 {
     return &w->item[w->item[i].order];
 }
@@ -37,6 +37,6 @@ static inline WalkItem *walk_operation(const Walk *w, uint32_t i)
 void check_derivative(const char *what, const Tensor *y, Tensor *const *in, int n);
 /* Checks that each operation which depends on `in` has a tangent rule, and that its values are
  * there and unchanged. Values that ag_recompute has released are computed again. */
-void walk_check(const Walk *w);
+void between_check(const Between *w);
 
 #endif

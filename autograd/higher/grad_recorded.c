@@ -53,13 +53,13 @@ static void item_parts(const char *what, Tensor *y, Tensor *dy, const bool *want
 }
 
 /* Records the gradients of an operation's inputs, and adds them to those from newer operations. */
-static void pass_operation(Walk *w, const WalkItem *item)
+static void pass_operation(Between *w, const BetweenItem *item)
 {
     Tensor *y = item->tensor;
     bool *wanted = scope_alloc(w->what, (size_t)y->n_in * sizeof *wanted), any = false;
     Tensor **part = scope_alloc(w->what, (size_t)y->n_in * sizeof *part);
     for (int i = 0; i < y->n_in; i++) {
-        const WalkItem *x = walk_item(w, y->in[i]);
+        const BetweenItem *x = between_item(w, y->in[i]);
         wanted[i] = x && x->depends;
         any = any || wanted[i];
     }
@@ -73,7 +73,7 @@ static void pass_operation(Walk *w, const WalkItem *item)
     ag_precision(former);
     for (int i = 0; i < y->n_in; i++) {
         if (wanted[i]) {
-            WalkItem *x = walk_item(w, y->in[i]);
+            BetweenItem *x = between_item(w, y->in[i]);
             x->value = sum_of(x->value, part[i]);
         }
     }
@@ -82,16 +82,16 @@ static void pass_operation(Walk *w, const WalkItem *item)
 void record_gradients(const char *what, Tensor *y, Tensor *dy, Tensor *const *in, int n,
                       Tensor **out)
 {
-    Walk w = walk_begin(what, y, in, n);
-    walk_check(&w);
-    walk_item(&w, y)->value = dy;
+    Between w = between_begin(what, y, in, n);
+    between_check(&w);
+    between_item(&w, y)->value = dy;
     for (uint32_t k = 0; k < w.count; k++) {
-        pass_operation(&w, walk_operation(&w, k));
+        pass_operation(&w, between_operation(&w, k));
     }
     for (int i = 0; i < n; i++) {
-        out[i] = walk_item(&w, in[i])->value;
+        out[i] = between_item(&w, in[i])->value;
     }
-    walk_end(&w);
+    between_end(&w);
 }
 
 void ag_grad_recorded(Tensor *y, Tensor *const *in, int n, Tensor **out)

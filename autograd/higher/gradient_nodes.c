@@ -420,7 +420,7 @@ static Tensor *recorded_tangent(Tensor *g, Tensor *const *dx)
     return joined(what, g, s.x, part);
 }
 
-/* The gradients for x need a graph, also where this scope records none. */
+/* Opens a scope that records if this one does not: the gradients for x need a graph. */
 Tensor *gradient_tangent(Tensor *g, Tensor *const *dx)
 {
     if (ag_recording()) return recorded_tangent(g, dx);

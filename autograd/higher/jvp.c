@@ -13,12 +13,12 @@
 
 /* Returns the tangent of an operation's result from those of its inputs, or NULL for zeros. What
  * the rule has computed on the way is released if it is large and quickly computed again. */
-static Tensor *operation_tangent(const Walk *w, Tensor *t)
+static Tensor *operation_tangent(const Between *w, Tensor *t)
 {
     Tensor **dx = scope_alloc(w->what, (size_t)t->n_in * sizeof *dx);
     bool any = false;
     for (int i = 0; i < t->n_in; i++) {
-        const WalkItem *x = walk_item(w, t->in[i]);
+        const BetweenItem *x = between_item(w, t->in[i]);
         dx[i] = x ? x->value : NULL;
         any = any || dx[i];
     }
@@ -73,17 +73,17 @@ Tensor *ag_jvp(Tensor *y, Tensor *const *in, Tensor *const *v, int n)
                            shape_text(in[i]->shape), shape_text(v[i]->shape));
         }
     }
-    Walk w = walk_begin(__func__, y, in, n);
-    walk_check(&w);
+    Between w = between_begin(__func__, y, in, n);
+    between_check(&w);
     for (int i = 0; i < n; i++) {
-        WalkItem *start = walk_item(&w, in[i]);
+        BetweenItem *start = between_item(&w, in[i]);
         start->value = sum_of(start->value, slot_of(v[i]));     /* v[i] may be an input */
     }
     for (uint32_t k = w.count; k > 0; k--) {
-        WalkItem *item = walk_operation(&w, k - 1);
+        BetweenItem *item = between_operation(&w, k - 1);
         item->value = sum_of(item->value, operation_tangent(&w, item->tensor));
     }
-    Tensor *tangent = walk_item(&w, y)->value;
-    walk_end(&w);
+    Tensor *tangent = between_item(&w, y)->value;
+    between_end(&w);
     return or_zeros(tangent, y->shape);
 }

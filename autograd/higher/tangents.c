@@ -127,8 +127,7 @@ Tensor *tangent_of_input(const Tensor *y, Tensor *const *dx, int i)
     return i < y->n_in ? dx[i] : NULL;
 }
 
-/* The arguments need no copy: y's scope, which owns them, is that of the result or one around
- * it. */
+/* Shares y's arguments: y's scope, which owns them, is that of the result or one around it. */
 Tensor *same_operation(Tensor *y, Tensor *const *in)
 {
     Tensor *result = op_new_n(y->op, &y->shape, in, y->n_in);

@@ -8,7 +8,7 @@
 static const double pi = 3.14159265358979323846;
 
 /* Returns number i of the operation; without stored numbers, both are 0. */
-static double number(const Tensor *y, int i)
+static double own_number(const Tensor *y, int i)
 {
     return y->args ? ((const double *)y->args)[i] : 0;
 }
@@ -124,7 +124,7 @@ Tensor *abs_tangent(Tensor *y, Tensor *const *dx)
     return ag_mul(dx[0], ag_sign(y->in[0]));
 }
 
-/* The slope is 0: NULL. */
+/* Returns NULL: the slope is 0. */
 Tensor *sign_tangent(Tensor *y, Tensor *const *dx)
 {
     (void)y;
@@ -134,7 +134,7 @@ Tensor *sign_tangent(Tensor *y, Tensor *const *dx)
 
 Tensor *scale_tangent(Tensor *y, Tensor *const *dx)
 {
-    return scaled(dx[0], number(y, 0));
+    return scaled(dx[0], own_number(y, 0));
 }
 
 Tensor *add_scalar_tangent(Tensor *y, Tensor *const *dx)
@@ -172,7 +172,7 @@ Tensor *log_sigmoid_tangent(Tensor *y, Tensor *const *dx)
 /* Returns dx p x^(p-1). */
 Tensor *pow_scalar_tangent(Tensor *y, Tensor *const *dx)
 {
-    double p = number(y, 0);
+    double p = own_number(y, 0);
     if (p == 0) return NULL;
     if (p == 1) return dx[0];
     Tensor *x = y->in[0], *power = p == 2 ? x : ag_pow_scalar(x, p - 1);
@@ -182,15 +182,15 @@ Tensor *pow_scalar_tangent(Tensor *y, Tensor *const *dx)
 Tensor *clamp_tangent(Tensor *y, Tensor *const *dx)
 {
     Tensor *x = y->in[0];
-    Tensor *above = ag_compare_scalar(AG_GE, x, number(y, 0));
-    Tensor *below = ag_compare_scalar(AG_LE, x, number(y, 1));
+    Tensor *above = ag_compare_scalar(AG_GE, x, own_number(y, 0));
+    Tensor *below = ag_compare_scalar(AG_LE, x, own_number(y, 1));
     return ag_masked_fill(dx[0], ag_not(ag_and(above, below)), 0);
 }
 
 Tensor *leaky_relu_tangent(Tensor *y, Tensor *const *dx)
 {
     Tensor *above = ag_compare_scalar(AG_GT, y->in[0], 0);
-    return ag_where(above, dx[0], ag_scale(dx[0], number(y, 0)));
+    return ag_where(above, dx[0], ag_scale(dx[0], own_number(y, 0)));
 }
 
 /* Returns dx where x > 0, else dx alpha e^x. The power is that of 0 where it is not used: it would
@@ -198,11 +198,11 @@ Tensor *leaky_relu_tangent(Tensor *y, Tensor *const *dx)
 Tensor *elu_tangent(Tensor *y, Tensor *const *dx)
 {
     Tensor *x = y->in[0], *above = ag_compare_scalar(AG_GT, x, 0);
-    Tensor *slope = ag_scale(ag_exp(ag_clamp(x, -INFINITY, 0)), number(y, 0));
+    Tensor *slope = ag_scale(ag_exp(ag_clamp(x, -INFINITY, 0)), own_number(y, 0));
     return ag_where(above, dx[0], ag_mul(dx[0], slope));
 }
 
-/* ---- smooth activations: the slope is 0 or 1 outside of -most..most, also at infinity --------- */
+/* ---- smooth activations: the slope is 0 or 1 outside of -most..most, also at infinity -------- */
 
 /* Returns (1 + t) / 2 + x/2 (1 - t^2) u', where u = sqrt(2/pi) (x + c x^3) and t = tanh u. */
 Tensor *gelu_tangent(Tensor *y, Tensor *const *dx)
@@ -238,7 +238,7 @@ Tensor *silu_tangent(Tensor *y, Tensor *const *dx)
 
 /* ---- masks, dropout -------------------------------------------------------------------------- */
 
-/* The same items are kept: the random numbers are those of y's seed and counter. */
+/* Keeps the same items: the random numbers are those of y's seed and counter. */
 Tensor *dropout_tangent(Tensor *y, Tensor *const *dx)
 {
     return same_operation(y, dx);

@@ -75,7 +75,7 @@ Tensor *cross_entropy_tangent(Tensor *y, Tensor *const *dx)
     return cross_entropy_along(y->args, y->in[0], dx[0], y->in[1]);
 }
 
-/* The tangent of the logits is that of linear, so all logits exist here. */
+/* Computes all logits at a time, and their tangent, which is that of linear. */
 Tensor *linear_cross_entropy_tangent(Tensor *y, Tensor *const *dx)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->in[2];

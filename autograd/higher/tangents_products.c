@@ -9,8 +9,8 @@
 
 Tensor *matmul_tangent(Tensor *y, Tensor *const *dx)
 {
-    return sum_of(dx[0] ? ag_matmul(dx[0], y->in[1]) : NULL,
-                  dx[1] ? ag_matmul(y->in[0], dx[1]) : NULL);
+    Tensor *from_a = dx[0] ? ag_matmul(dx[0], y->in[1]) : NULL;
+    return sum_of(from_a, dx[1] ? ag_matmul(y->in[0], dx[1]) : NULL);
 }
 
 Tensor *linear_tangent(Tensor *y, Tensor *const *dx)
@@ -73,7 +73,7 @@ Tensor *mean_pool2d_tangent(Tensor *y, Tensor *const *dx)
     return ag_mean_pool2d(dx[0], (int)p->size, (int)p->stride, (int)p->padding);
 }
 
-/* ---- attention: composed of single operations, with (B,heads,T,S) weights at a time ------------ */
+/* ---- attention: composed of single operations, with (B,heads,T,S) weights at a time ---------- */
 
 /* The arrays of an attention, or their tangents: (B,heads,T,K) or (B,heads,S,K). */
 typedef struct { Tensor *q, *k, *v; } Heads;
