@@ -9,7 +9,7 @@
 void gradient_parts(const char *what, Tensor *y, Tensor *dy, const bool *wanted, Tensor **part);
 /* Returns whether y is such a node. Its tangent rule is gradient_tangent. */
 bool is_gradient_node(const Tensor *y);
-TangentRule gradient_tangent;
+Tensor *gradient_tangent(Tensor *g, Tensor *const *dx);
 /* Returns x as a node of its own, with the same value. */
 Tensor *slot_of(Tensor *x);
 /* Returns whether y is such a tensor. */

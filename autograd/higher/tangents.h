@@ -23,9 +23,9 @@
  * them at least is not NULL. The result is NULL for zeros, and can be one of the dx. */
 typedef Tensor *TangentRule(Tensor *y, Tensor *const *dx);
 
-#define OP(name, ...) TangentRule name##_tangent;
+#define OP(name, ...) Tensor *name##_tangent(Tensor *y, Tensor *const *dx);
 #include "ops/ops.def"
-#define OP(name, ...) TangentRule name##_tangent;
+#define OP(name, ...) Tensor *name##_tangent(Tensor *y, Tensor *const *dx);
 #include "more.def"
 
 /* Returns the rule of y's operation, or NULL if it has none. */
