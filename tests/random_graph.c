@@ -410,7 +410,8 @@ static bool directions_agree(Tensor *y, Tensor **in, int n, int orders, FILE *re
         double expected = dot(n, v, gradient, &size), value = tensor_item(y);
         if (!isfinite(expected) && !isfinite(value)) return true;
         if (fabs(value - expected) <= 1e-8 * fmax(size, 1)) continue;
-        if (report) fprintf(report, "derivative %d: %.17g, by gradients %.17g, of terms of %.3g\n", order, value, expected, size);
+        if (report)
+            fprintf(report, "derivative %d: %.17g, by gradients %.17g, of terms of %.3g\n", order, value, expected, size);
         return false;
     }
     return true;

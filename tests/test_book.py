@@ -26,7 +26,8 @@ DOORS = {
     "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq", "kaeru/text.h": "models/text",
     "kaeru/lm.h": "models/lm", "kaeru/training.h": "models/train", "kaeru/debug.h": "autograd/debug",
     "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more", "kaeru/grad.h": "autograd/more",
-    "kaeru/watch.h": "autograd/more", "kaeru/higher.h": "autograd/higher", "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
+    "kaeru/watch.h": "autograd/more", "kaeru/higher.h": "autograd/higher",
+    "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
     "kaeru/generate.h": "models/lm",
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
