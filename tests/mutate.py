@@ -34,8 +34,9 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/higher', 'autograd/memory', 'autograd/more',
-           'autograd/debug', 'autograd/fast', 'nn', 'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models', 'models/files',
-           'models/llama', 'models/lora', 'models/seq2seq', 'models/text', 'models/lm', 'models/train', *PROGRAMS]
+           'autograd/debug', 'autograd/fast', 'nn', 'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models',
+           'models/files', 'models/llama', 'models/lora', 'models/seq2seq', 'models/text', 'models/lm', 'models/train',
+           *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
