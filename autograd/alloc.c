@@ -11,7 +11,7 @@
  * objects. And owners may form a chain of any length, so nothing here is recursive. */
 #include "alloc.h"
 #include "errors.h"
-#include "left.h"
+#include "program_calls.h"
 #include "system.h"
 #include "thread.h"
 
@@ -152,7 +152,7 @@ static Block *block_new(const char *what, size_t n, size_t size)
     bool too_many = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
     Block *b = too_many ? NULL : system_zeroed(HEADER + bytes);
     if (!b) {
-        const char *layer = user_call()->function;
+        const char *layer = outermost_layer()->function;
         ag_usage_error(layer ? layer : what, "no memory for %zu items of %zu bytes", n, size);
     }
     b->magic = BLOCK_ALIVE;

@@ -1,11 +1,11 @@
 /* arena.c: the memory of scopes. Tensors and their arguments are small and end together, so they
  * are written one after another into chunks, and the end of a scope releases its chunks.
  *
- * Each scope begins a chunk of its own. A released chunk waits before it is used again, until some
- * others have been released after it. A tensor that is used after its scope has ended is therefore
- * still there, and check_alive can name it. Chunks are never freed, only their pages are returned
- * to the system, so reading such a tensor never crashes. An array that is larger than a chunk has a
- * chunk of its own, which is freed. */
+ * Each scope begins a chunk of its own. A released chunk waits before it is used again, until
+ * chunks of WAITING_BYTES have been released after it. A tensor that is used soon after its scope
+ * has ended is therefore still there, and check_alive can name it. Chunks are never freed, only
+ * their pages are returned to the system, so reading such a tensor never crashes. An array that is
+ * larger than a chunk has a chunk of its own, which is freed. */
 #include "arena.h"
 #include "observe.h"
 #include "system.h"
@@ -23,8 +23,8 @@ typedef struct Chunk {
 
 enum { CHUNK_HEADER = 64, CHUNK_SIZE = ARENA_CHUNK - CHUNK_HEADER };
 enum { CHUNK_COST = 512 };      /* so that chunks that are almost empty do not wait forever */
-/* The oldest chunk is used again when the waiting ones have more bytes than this. 32 KiB still fit
- * the fastest cache. */
+/* The oldest chunk is used again when the other waiting ones have more bytes than this. 32 KiB
+ * still fit the fastest cache. */
 enum { WAITING_BYTES = 32 * 1024, WAITING_WHEN_CHECKED = 192 * 1024 };
 
 static void *chunk_data(Chunk *c)
@@ -32,12 +32,13 @@ static void *chunk_data(Chunk *c)
     return (char *)c + CHUNK_HEADER;
 }
 
-/* Takes the oldest waiting chunk. Returns NULL if all of them have to wait longer. */
+/* Takes the oldest waiting chunk, if those that were released after it have bytes enough. Returns
+ * NULL if all of them have to wait longer. */
 static Chunk *take_waiting(Arena *a)
 {
     size_t wait = observers_need & CHECK_MEMORY ? WAITING_WHEN_CHECKED : WAITING_BYTES;
-    if (a->waiting <= wait) return NULL;
     Chunk *c = a->oldest;
+    if (!c || a->waiting - c->used <= wait) return NULL;
     a->oldest = c->next;
     if (a->newest == c) {
         a->newest = NULL;

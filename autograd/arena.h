@@ -18,7 +18,7 @@ typedef struct {
 /* Returns zeroed memory, which lasts until arena_end with the mark of the last arena_begin. NULL if
  * out of memory. */
 void *arena_alloc(Arena *a, size_t bytes);
-/* Begins a new chunk and returns the position before it, for arena_end. */
+/* Returns the position for arena_end, and ends the chunk: the next memory is in another one. */
 ArenaMark arena_begin(Arena *a);
 /* Releases all memory after the mark. */
 void  arena_end(Arena *a, ArenaMark mark);

@@ -23,7 +23,8 @@ size_t value_bytes(const AgShape *shape, AgDType dtype)
 
 void check_packed_shape(const char *what, const AgShape *shape)
 {
-    const uint64_t most = SIZE_MAX / 1024;      /* far below SIZE_MAX, as k_pack_b adds zeros */
+    /* A row has up to 31 zeros more, and the matrix 15 rows: this keeps the sums in range. */
+    const uint64_t most = SIZE_MAX / 1024;
     bool is_matrix = shape->ndim == 2 && shape->dim[1] % 2 == 0;
     if (!is_matrix || (uint64_t)shape->dim[0] > most || (uint64_t)shape->dim[1] > most) {
         ag_usage_error(what, "shape %s, expected a matrix with an even number of columns for "
@@ -56,7 +57,7 @@ void ag_unpack_weight(Tensor *weight)
     buffer_drop(&weight->packed.buffer);
 }
 
-/* Stores the copy of a weight in bfloat16 in it. */
+/* Makes a copy of the weight in bfloat16, as weight->packed. */
 static void pack_copy(const char *what, Tensor *weight)
 {
     check_tensor(what, "weight", weight, AG_REAL);
@@ -82,8 +83,9 @@ const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
 {
     if (weight->dtype == AG_PACKED) return values(weight);
     const TensorPacked *copy = &weight->packed;
+    bool is_recorded = y->op != NULL;       /* a training step, which changes the weight soon */
     bool usable = copy->buffer && copy->version == weight->buffer->version &&
-                  y->precision == AG_BF16 && !y->op;
+                  y->precision == AG_BF16 && !is_recorded;
     return usable ? buffer_data(copy->buffer) : NULL;
 }
 

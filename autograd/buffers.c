@@ -1,5 +1,5 @@
-/* buffers.c: buffers for values and gradients, and scratch memory. buffer_memory.h says where their
- * memory comes from. */
+/* buffers.c: buffers for values and gradients, and scratch memory. Their memory comes from
+ * memory_take: plain/memory.c has the short form of it (buffer_memory.h). */
 #include "buffer_memory.h"
 #include "buffers.h"
 #include "observe.h"
@@ -23,7 +23,8 @@ static Buffers *buffers(void)
     return thread_state(&state, &kind);
 }
 
-/* Fills a new or released buffer with NaN in a debug build: what is computed from it shows. */
+/* Fills a new or released buffer in a debug build, so that it shows when a program reads values
+ * that nobody has written: reals are NaN then, ids are -1, and bools 255. */
 static void fill_with_nan(Buffer *b)
 {
 #ifndef NDEBUG

@@ -172,7 +172,7 @@ void check_leaf(const char *what, const char *argument, const Tensor *t)
 
 void count_write(const char *what, Buffer *b)
 {
-    const LayerCall *call = user_call();
+    const LayerCall *call = outermost_layer();
     b->version++;
     b->by_thread = thread_number();
     const Place at = call_place();

@@ -2,7 +2,7 @@
  *
  * Each function reports a usage error if its check fails. The error is that of the function `what`,
  * and the message calls the tensor `argument`, which is the name of the parameter. arguments.h has
- * the checks that other floors use, too: check_alive and check_tensor. */
+ * the checks that nn and models use, too: check_alive and check_tensor. */
 #ifndef KAERU_CHECKS_H
 #define KAERU_CHECKS_H
 
@@ -25,7 +25,7 @@ void check_inputs(const char *what, Tensor *y, bool of_rule);
 
 /* ---- writing in place ------------------------------------------------------------------------ */
 
-/* Checks that t is alive and not part of a graph, so that it may be written. */
+/* Checks that t is alive and not the result of a recorded operation, so that it may be written. */
 void check_leaf(const char *what, const char *argument, const Tensor *t);
 /* Returns the values of t for a write in place. Checks that t is a leaf of that type, and counts
  * the write (count_write). */

@@ -1,12 +1,17 @@
-/* errors.c: messages of errors and warnings, and the stacks of calls and of layers that they
- * show. errors.h describes the two stacks.
+/* errors.c: messages of errors and warnings, and the two stacks that they show (errors.h).
+ *
+ * The stack of calls has the lines at which the program has called functions of the library. The
+ * macros of kaeru/places.h put a call on it (ag_in) and take it off (ag_out). Some functions of the
+ * library call a function of the program, which may leave calls on the stack: function_begins and
+ * function_ends stand around it (program_calls.h). The stack of layers has the functions that begin
+ * with AG_LAYER.
  *
  * A usage error does not return: it calls the program's handler, which may leave by longjmp or by
  * an exception, or it prints its message and calls abort. Before that, each file of the library
  * undoes what it has begun (thread_failed). */
 #include "errors.h"
 #include "kaeru/errors.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "thread.h"
 #include "utf8.h"
@@ -34,7 +39,7 @@ static Errors *errors(void)
     return state ? state : thread_state(&state, &kind);
 }
 
-/* ---- places of calls ------------------------------------------------------------------------- */
+/* ---- the stack of calls ---------------------------------------------------------------------- */
 
 _Thread_local Running running;
 _Thread_local RunningRule running_rule;
@@ -71,8 +76,9 @@ void running_calls_end(uint64_t n)
 
 Calls function_begins(void)
 {
-    Calls before = { running.n, running.lost, running.outer };
+    Calls before = { running.n, running.lost, running.outer, running.functions };
     running.outer = running.n;
+    running.functions++;
     return before;
 }
 
@@ -89,9 +95,10 @@ void function_ends(Calls before)
     running.n = before.n;
     running.lost = before.lost;
     running.outer = before.outer;
+    running.functions = before.functions;
 }
 
-/* ---- layers ---------------------------------------------------------------------------------- */
+/* ---- the stack of layers --------------------------------------------------------------------- */
 
 int ag_layer_begin(const char *function, int of_program)
 {
@@ -145,7 +152,7 @@ bool layer_is_left(int calls, void **owned)
     return true;
 }
 
-const LayerCall *user_call(void)
+const LayerCall *outermost_layer(void)
 {
     static const LayerCall none;
     const Errors *e = errors();
@@ -154,7 +161,6 @@ const LayerCall *user_call(void)
     }
     return &none;
 }
-
 
 int layer_calls(void)
 {
@@ -328,7 +334,7 @@ const char *ag_error(void)
 void ag_warning(const char *what, const char *format, ...)
 {
     if (!(observers_need & TELL_WARNINGS)) return;
-    const Place layer = user_call()->site;
+    const Place layer = outermost_layer()->site;
     va_list list;
     va_start(list, format);
     warning_writer(layer.file ? layer : call_place(), what, format, list);
@@ -337,6 +343,6 @@ void ag_warning(const char *what, const char *format, ...)
 
 bool ag_warn_of_step(void)
 {
-    notify(STEPPED, NULL);
+    notify(STEP_BEGINS, NULL);
     return observers_need & TELL_WARNINGS;
 }

@@ -23,13 +23,15 @@ typedef struct { const char *file; int line; } Place;
  *
  * If an error handler leaves by longjmp, some calls are over, but nobody knows which: the function
  * that has caught the error may be inside others. So all calls that ran then lose their places,
- * until function_ends (left.h) knows their number again. */
+ * until function_ends (program_calls.h) knows their number again. */
 enum { CALL_PLACES = 64 };
 typedef struct {
     uint64_t n;                 /* the number of calls that run, with those that were left */
     uint64_t lost;              /* the number of outermost calls that have lost their places */
     uint64_t outer;             /* the number of calls around the innermost function of the program
                                    that the library has called */
+    uint64_t functions;         /* the number of those functions that run, with those that were
+                                   left */
     struct { const char *file; int line; uint32_t number; } call[CALL_PLACES];
 } Running;
 extern _Thread_local Running running;
@@ -59,11 +61,12 @@ static inline Place call_place(void)
 typedef struct {
     Place site;                 /* the place of the call */
     const char *function;
-    void *owned;                /* an object that layer_owns has named (left.h), or NULL */
+    void *owned;                /* the object that layer_owns has named (program_calls.h), or
+                                   NULL */
     bool of_program;            /* a layer that the program has defined; it has no place */
 } LayerCall;
 /* Returns the outermost call of a layer of the library. It has no `function` if there is none. */
-const LayerCall *user_call(void);
+const LayerCall *outermost_layer(void);
 /* Returns the number of layers that are being called. */
 int  layer_calls(void);
 /* Sets that number: the program has left the other layers after an error. */

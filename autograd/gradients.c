@@ -1,19 +1,21 @@
-/* gradients.c: the memory of gradients: how rules write it, and how programs read it.
+/* gradients.c: the memory of gradients: how rules write it, and how programs read and scale it.
  *
  * A gradient gets its memory when the first rule writes it, and it often needs none of its own.
  * grad_pass lets two tensors share a gradient: the inputs of a sum, for example. A gradient can
  * also take over the memory of a value that no rule will read again (new_gradient). Buffers count
  * their references, and whoever adds to a shared gradient copies it first (grad_into).
  *
- * The end of the file has the functions by which a program reads gradients. */
+ * The file begins with the state of the pass that runs. Read from "for rules" on first. The end of
+ * the file has the functions by which a program reads and scales gradients. */
 #include "buffers.h"
 #include "checks.h"
 #include "errors.h"
 #include "gradients.h"
 #include "kaeru/gradients.h"
 #include "kaeru/tensor.h"
+#include "kaeru/updates.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "op.h"
 #include "scope.h"
@@ -32,6 +34,8 @@ typedef struct {
     bool mark_unwritten;        /* ag_gradcheck runs */
 } Gradients;
 static _Thread_local void *state;
+
+/* ---- the pass that runs ---------------------------------------------------------------------- */
 
 /* Removes the incomplete gradients that an error during backward leaves, so that a later pass does
  * not add to them. */
@@ -52,7 +56,7 @@ static void leave_pass(int depth, bool in_pass)
     (void)depth;
     if (!in_pass) return;
     drop_pending();
-    check_reads_of(NULL);
+    set_running_rule(NULL);
     Gradients *g = state;
     g->is_left = true;
     g->left = call_place();
@@ -79,7 +83,7 @@ void pass_begins(const char *what, bool keep)
                        "by longjmp or throw must leave the scope, too", g->pass);
     }
     *g = (Gradients){ .pass = what, .keep_graph = keep, .mark_unwritten = g->mark_unwritten };
-    scopes_have_pass(innermost_scope().depth);
+    scopes_have_pass(innermost_scope().depth);      /* the end of one of them ends the pass */
 }
 
 bool pass_runs(void)
@@ -172,9 +176,10 @@ static void share_gradient(Tensor *x, Tensor *y)
     x->grad = buffer_share(y->grad);
 }
 
-/* Removes y's rule from the readers of its first input during the rule; otherwise release_node does
- * so after it. Does nothing if the rule may run again, because the graph is kept or another loss
- * uses y, or if an observer needs the inputs after the rule. */
+/* Takes y's rule off the readers of its first input while the rule runs. Without this call,
+ * release_node does so after the rule. The call has no effect if the rule may run again, because
+ * the graph is kept or another loss uses y. It has none either if an observer reads the inputs
+ * after the rule. */
 void rule_has_read(Tensor *y)
 {
     bool runs_again = graph_kept() || y->release.users > 0;
@@ -225,8 +230,8 @@ real *grad_to_add(Tensor *x)
 
 /* ---- for rules of inputs that were broadcast ------------------------------------------------- */
 
-/* Returns the last dimension before `end` in which dy's shape and x's differ (`differ`), or are
- * equal; -1 if there is none. */
+/* Returns the last dimension before `end` in which the shapes of dy and x differ or, if `differ` is
+ * false, in which they are equal. Returns -1 if there is none. */
 static int last_dim(const AgShape *dy, const AgShape *x, int end, bool differ)
 {
     int i = end - 1;
@@ -304,7 +309,7 @@ Tensor *tensor_grad(Tensor *t)
 {
     check_alive(__func__, "t", t);
     Buffer *g = *gradient_of(t);
-    return g ? tensor_alias("tensor_grad", &t->shape, AG_REAL, g) : NULL;
+    return g ? tensor_alias(__func__, &t->shape, AG_REAL, g) : NULL;
 }
 
 Tensor *tensor_set_requires_grad(Tensor *t, bool requires_grad)
@@ -329,4 +334,21 @@ Tensor *ag_retain(Tensor *t)
     check_tensor(__func__, "t", t, AG_REAL);
     t->retained = true;
     return t;
+}
+
+double ag_grad_sum_squares(Tensor *w)
+{
+    check_alive(__func__, "w", w);
+    const real *grad = tensor_grad_data(w);
+    return grad ? k_squared_distance(w->numel, grad, NULL) : 0;
+}
+
+void ag_grad_scale(Tensor *w, double factor)
+{
+    check_number(__func__, "factor", factor, true, "a finite number");
+    check_tensor(__func__, "w", w, AG_REAL);
+    check_leaf(__func__, "w", w);
+    if (!w->grad) return;
+    count_write(__func__, w->grad);
+    k_unary(K_SCALE, w->numel, buffer_data(w->grad), buffer_data(w->grad), factor, 0);
 }

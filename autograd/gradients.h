@@ -43,15 +43,16 @@ void grad_pass_broadcast(Tensor *x, Tensor *y);
 /* Adds dy, which has the shape `from`, summed to x's shape. */
 void grad_sum_to(Tensor *x, const real *dy, const AgShape *from);
 
-/* Notes that the rule of y will not read the values of its first input again. The gradient of that
- * input may then take their memory. */
+/* Tells that the rule of y has read the values of its first input, x, for the last time. Then
+ * grad_into(x), which the rule calls after this, may use their memory for x's gradient. */
 void rule_has_read(Tensor *y);
 
 /* ---- the backward pass ----------------------------------------------------------------------- */
 
 /* Begins a backward pass of this thread. If `keep` is set, it releases nothing (ag_backward_keep).
- * A pass within another one is a usage error. A pass also ends by an error, and by the end of one
- * of the scopes that were open when it began. */
+ * A pass within another one is a usage error. Besides pass_ends, an error ends a pass, and so does
+ * the end of a scope that was open when the pass began: a function of the program that the pass
+ * calls can cause both (ag_custom, ag_watch_backward). */
 void pass_begins(const char *what, bool keep);
 void pass_ends(void);
 bool pass_runs(void);
@@ -68,12 +69,14 @@ void release_value(Tensor *t);
 
 /* Copies a gradient of n numbers if others share its memory, so that it can be written. */
 void grad_unshare(Buffer **gradient, int64_t n);
-/* Returns where t's gradient is that the program may read, of a leaf or a retained tensor. */
+/* Returns the place of the gradient that the program may read: `grad` of a leaf, else `kept_grad`,
+ * which only a retained tensor has. */
 static inline Buffer **gradient_of(Tensor *t) { return t->op ? &t->kept_grad : &t->grad; }
 
-/* Switches a check on or off: while it is on, a new gradient is filled with UNWRITTEN, so that
- * ag_gradcheck finds a rule that does not write it. Returns whether it was on. An error switches it
- * off. UNWRITTEN is large, but a float still holds its sum with a usual gradient well enough. */
+/* Switches a check of ag_gradcheck on or off, and returns whether it was on. While it is on, a new
+ * gradient is filled with UNWRITTEN. A rule that does not write its gradient then leaves this large
+ * number there. UNWRITTEN is not larger, so that the sum with a usual gradient keeps enough digits.
+ * An error switches the check off. */
 #define UNWRITTEN 4096
 bool mark_unwritten(bool on);
 

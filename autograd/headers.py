@@ -4,8 +4,12 @@ sources: run this after a change of the list or of a declaration.
 
     headers.py ops OPS_DEF MORE_DEF OPS_H
 
-OPS_H, the public header of the differentiable operations, from the lists OPS_DEF (its form: see there) and MORE_DEF. An entry
-gives a comment and the prototype of ag_<name>. The comments between entries become headings.
+OPS_H, the public header of the differentiable operations, from the list OPS_DEF (its form: see there). An entry gives a comment
+and the prototype of ag_<name>. The comments between entries become headings. From MORE_DEF it has the operations IN_BOOK.
+
+    headers.py more_ops MORE_DEF MORE_OPS_H
+
+MORE_OPS_H, the public header of the other operations of MORE_DEF.
 
     headers.py entries OPS_DEF OP_ENTRIES_H
 
@@ -31,7 +35,10 @@ WIDTH, RULE = 128, 120      # the columns of a page, and of a heading
 
 # ---- operations --------------------------------------------------------------------------------------------------------
 
-TOP = """\
+# The operations of more.def that ops.h declares: without that folder the library computes them by others (ops/linear_loss.c).
+IN_BOOK = {"linear_cross_entropy"}
+
+OPS_TOP = """\
 /* ops.h: the differentiable operations of kaeru. Written by autograd/headers.py from autograd/ops/ops.def and
  * autograd/ops/more/more.def; change these lists instead.
  *
@@ -40,13 +47,44 @@ TOP = """\
  *
  * Tensors are AG_REAL, masks AG_BOOL, ids AG_INT. An operation changes none of its inputs. Its result belongs to the innermost
  * open scope, and has memory of its own, except that of reshape. The operation is recorded if the scope is AG_RECORD and an
- * input requires a gradient. A tensor of another type, and shapes that do not fit, are usage errors. */
+ * input requires a gradient. A tensor of another type, and shapes that do not fit, are usage errors. More operations are in
+ * more_ops.h. */
 #ifndef KAERU_OPS_H
 #define KAERU_OPS_H
 
 #include "kaeru/tensor.h"
 
 AG_PUBLIC_BEGIN
+"""
+OPS_END = """\
+#include "kaeru/calls/ops.h"
+
+AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/more_ops.h"
+#endif
+
+#endif
+"""
+MORE_OPS_TOP = """\
+/* more_ops.h: more differentiable operations: functions of a number, convolutions, choices, sums, copies, losses. Written by
+ * autograd/headers.py from autograd/ops/more/more.def; change this list instead.
+ *
+ * ops.h says what all operations have in common. */
+#ifndef KAERU_PUBLIC_MORE_OPS_H
+#define KAERU_PUBLIC_MORE_OPS_H
+
+#include "kaeru/shape.h"
+
+AG_PUBLIC_BEGIN
+"""
+MORE_OPS_END = """\
+#include "kaeru/calls/more_ops.h"
+
+AG_PUBLIC_END
+
+#endif
 """
 
 TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*.=])'
@@ -197,10 +235,19 @@ def prototype(op):
     return comment(formulas) + start + ("\n" + " " * len(start)).join(parameters) + "\n"
 
 
-def ops(*lists):
-    pages = [heading(entry) if isinstance(entry, str) else prototype(entry)
-             for path, text in lists for entry in entries(path, text)]
-    return "\n".join([TOP, *pages, '#include "kaeru/calls/ops.h"\n', "AG_PUBLIC_END\n#endif\n"])
+def ops(book, more):
+    in_book = [entry for entry in entries(*more) if isinstance(entry, Operation) and entry.name in IN_BOOK]
+    return header(OPS_TOP, [*entries(*book), *in_book], OPS_END)
+
+
+def more_ops(more):
+    others = [entry for entry in entries(*more) if isinstance(entry, str) or entry.name not in IN_BOOK]
+    return header(MORE_OPS_TOP, others, MORE_OPS_END)
+
+
+def header(top, listed, end):
+    pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in listed]
+    return "\n".join([top, *pages, end])
 
 
 def entries_page(one):
@@ -251,7 +298,7 @@ def kernels(one):
 
 # ---- the command line --------------------------------------------------------------------------------------------------
 
-PAGES = {"ops": ops, "entries": entries_page, "kernels": kernels}
+PAGES = {"ops": ops, "more_ops": more_ops, "entries": entries_page, "kernels": kernels}
 
 
 def main(what="", *paths):

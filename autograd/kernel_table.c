@@ -1,6 +1,7 @@
 /* kernel_table.c: the functions k_<name>, which call the table in use.
  *
- * For k_fill, the last lines give
+ * The last lines define one function for each kernel of kernels.h. For ref_fill of plain/, the
+ * function is k_fill:
  *
  *     void k_fill(int64_t n, real *y, real value)
  *     {

@@ -1,6 +1,7 @@
 /* kernels.h: the kernels, functions that compute on arrays and know nothing of tensors.
  *
- * Three promises hold for every kernel:
+ * Three promises hold for every kernel of fast/ (of the loops in plain/, for those that call no
+ * function of libm but sqrt):
  *   1. The result has the same bits on any number of threads and with any instruction set (AVX-512,
  *      AVX2, portable C): the order of every sum depends on the shapes alone, a product is added
  *      with one rounding (fused multiply-add, emulated where the processor has none), and functions
@@ -15,9 +16,15 @@
  * `add`, a kernel adds to its output, otherwise it writes: the rule that comes first writes the
  * gradient of a tensor, and the next ones add to it.
  *
- * A kernel k_<name> is declared below. It is defined as ISA(name), with its comment, in a file that
- * is compiled once for each instruction set (kernel_isa_sources in fast/meson.build). headers.py
- * writes the list kernels.def from the declarations:
+ * A kernel k_<name> is declared below, with its contract. grep does not find a definition of
+ * k_gemm, because there are several, with other names:
+ *
+ *     ref_gemm        plain loops, in a file of plain/
+ *     ISA(gemm)       the fast kernel, in a file of fast/ that is compiled once for each
+ *                     instruction set (kernel_isa_sources in fast/meson.build)
+ *
+ * k_gemm itself calls the one that the table in use has (kernel_table.c). headers.py writes the
+ * list kernels.def from the declarations:
  *
  *     KERNEL(result, name, (parameters), (arguments), RETURN)     RETURN: `return`, or nothing
  *
@@ -114,7 +121,7 @@ typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRo
 #define K_BF16_BLOCK 32
 typedef struct {
     bool ta, tb, add, bf16;
-    KUnary act;                     /* K_IDENTITY, K_RELU, K_GELU or K_GELU_ERF */
+    KUnary act;                     /* K_RELU, K_GELU or K_GELU_ERF; K_IDENTITY: no activation */
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
     const uint32_t *packed_b;       /* B in place of b; NULL: none */
@@ -179,98 +186,190 @@ static inline double adam_correction(double beta, int64_t step)
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
-/* The comment of a kernel is at its definition, ISA(name), in the file of fast/ that is named
- * here. */
+/* The headings name the files of fast/. "y (+)= v" means that y is set to v, or y += v if `add` is
+ * set. Arrays are x, y, a, b, ... with their shapes behind them; n alone is an array of n items. */
 
-/* fill.c */
+/* fill.c: all arrays have n items. */
+
+/* Sets all items of y to the value. */
 void k_fill(int64_t n, real *y, real value);
+/* Computes y += s x. */
 void k_axpy(int64_t n, real *y, real s, const real *x);
+/* Computes y (+)= s (a - b). */
 void k_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add);
+/* Returns whether no item of x is infinite or NaN. */
 bool k_all_finite(int64_t n, const real *x);
+/* Returns the sum of (a - b)^2 or, if b is NULL, of a^2. */
 double k_squared_distance(int64_t n, const real *a, const real *b);
 
-/* binary.c */
+/* binary.c: y and da are dense arrays of the walk's shape. */
+
+/* Computes y = f(a, b). y may be a if a is dense, too. */
 void k_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b);
+/* Computes da (+)= dy df/da or, if `second` is set, dy df/db. dy is dense. It has the shape of the
+ * result: if the input was broadcast, the caller sums it. Where a and b are equal, K_MAX and K_MIN
+ * give half of dy to each. It is not for K_ADD and the first input of K_SUB, whose gradient is dy.
+ * Arrays that the derivative does not need may be NULL: K_SUB reads neither a nor b, K_MUL only the
+ * other input, K_DIV b, and for its second input a, too. Only K_POW reads y. */
 void k_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, const real *dy,
                        const real *a, const real *b, const real *y, bool add);
+/* Computes y (+)= chosen where the mask is true, and `value` elsewhere. If `negate` is set, it
+ * chooses where the mask is false. `mask` has the walk's strides a, `chosen` the strides b. Two
+ * calls make ag_where: the second one adds the other array where the mask is false. */
 void k_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate,
               real value, bool add);
 
-/* copy.c */
+/* copy.c: dst has the walk's strides a, src its strides b. No two items may have the same place in
+ * dst. */
+
+/* Copies src to dst. `size` is that of an item in bytes: 1, 4 or 8. A permutation, a slice and
+ * their backward rules are such copies. */
 void k_copy(const KWalk *walk, void *dst, const void *src, size_t size);
+/* Computes dst += src. */
 void k_copy_add(const KWalk *walk, real *dst, const real *src);
 
-/* distributions.c */
+/* distributions.c: random numbers (philox.h). Item i is computed from word i % 4 of block
+ * counter + i / 4 of the stream `seed`. */
+
+/* Sets y (n) to uniform numbers of [low, high), with 24 random bits each. */
 void k_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high);
+/* Sets y (n) to normal numbers. Two neighbors are made of the words of both (Box and Muller). */
 void k_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation);
+/* Computes y (+)= x / (1 - p) where the item's uniform number of [0, 1) is p or more, and 0
+ * elsewhere. p is in [0, 1), and y may be x. The backward rule is the same call with dy. */
 void k_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter,
                bool add);
 
-/* gather.c */
+/* gather.c: y and dy are (rows, width). The table has rows of `width` items, and row r of y belongs
+ * to row ids[r] of the table. */
+
+/* Copies rows of the table: y[r] = table[ids[r]]. */
 void k_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids);
+/* Adds rows, in the order of r: table_grad[ids[r]] += dy[r]. Rows of ids that occur very often can
+ * be summed in double: if `place` is not NULL and place[ids[r]] is not negative, dy[r] is added to
+ * row place[ids[r]] of `sums` instead. */
 void k_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy,
                         const int32_t *ids, const int32_t *place, double *sums);
 
 /* gemm.c */
+
+/* Computes the products that KGemm describes. */
 void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
 
 /* gemm_bf16.c */
+
+/* Packs a matrix as KPackB describes. */
 void k_pack_b(const KPackB *job);
+/* Computes the products of a shape with bf16. k_gemm calls it. */
 void k_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 
-/* max.c */
+/* max.c: x is (outer, n, inner), y and index are (outer, inner). */
+
+/* Sets y to the largest items along n >= 1 or, if `least` is set, to the smallest ones. NaN counts
+ * as the largest and as the smallest. If `index` is not NULL, it gets the first place of each. */
 void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x,
            bool least);
 
-/* norm.c */
+/* norm.c: x, y, dx and dy are (rows, n), gamma and beta (n), mean, rest and rstd (rows). gamma and
+ * beta may be NULL, which counts as 1 and 0. dx, dgamma and dbeta may be NULL if they are not
+ * wanted, and each has an `add` of its own. */
+
+/* Computes y = gamma (x - mean) rstd + beta for each row, and writes mean, rest and rstd for
+ * backward. The mean is a sum of two numbers, mean + rest, because one float would lose digits of a
+ * large mean. rstd is 1 / sqrt(var + eps) with kind.eps_inside, else 1 / (sqrt(var) + eps); 0 if
+ * that divides by 0, so that y is beta. var divides by n or, with kind.unbiased, by n - 1. */
 void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
                   const real *x, const real *gamma, const real *beta, AgNorm kind);
+/* Computes the gradients. In a row of variance 0, none passes through the deviation. */
 void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                            bool add_gamma, real *dbeta, bool add_beta, const real *dy,
                            const real *x, const real *mean, const real *rest, const real *rstd,
                            const real *gamma, AgNorm kind);
+/* Computes y = gamma x rstd for each row, and writes rstd = 1 / sqrt(mean(x^2) + eps); 0 if that
+ * divides by 0. */
 void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma,
                 double eps);
 void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma,
                          bool add_gamma, const real *dy, const real *x, const real *rstd,
                          const real *gamma);
+/* Computes y = (x - mean) factor + beta, and rounds after each step. x and y are (outer, channels,
+ * inner), mean, factor and beta (channels). If `deviation` is not NULL, an array like x, it gets
+ * x - mean. */
 void k_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
                  const real *x, const real *mean, const real *factor, const real *beta);
 
-/* optimizer.c */
+/* optimizer.c: w and grad have n items, and so has the state. g is grad_scale grad. */
+
+/* Does step number `step` of Adam, from 1. Without o->decoupled, weight_decay w is added to g; with
+ * it, lr weight_decay w is subtracted from w. Then
+ *
+ *     exp_avg = beta1 exp_avg + (1 - beta1) g
+ *     exp_avg_sq = beta2 exp_avg_sq + (1 - beta2) g^2
+ *     w = w - lr (exp_avg / c1) / (sqrt(exp_avg_sq / c2) + eps)
+ *
+ * where c1 and c2 are adam_correction of beta1 and beta2. */
 void k_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o,
             int64_t step, double grad_scale);
+/* Does a step of gradient descent: g += weight_decay w, buf = momentum buf + g or, at the `first`
+ * step, buf = g. Then w = w - lr buf or, with o->nesterov, w = w - lr (g + momentum buf). If buf is
+ * NULL, w = w - lr g. */
 void k_sgd(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first,
            double grad_scale);
 
 /* rope.c */
+
+/* Rotates the pairs of x, as KRope describes: y (+)= the result. */
 void k_rope(const KRope *shape, real *y, const real *x, const real *table);
 
 /* patches.c */
+
+/* Writes the matrix of the image x that KPatches describes. */
 void k_patches(const KPatches *p, real *matrix, const real *x);
+/* Adds each item of the matrix to the item of x that k_patches takes it from. */
 void k_patches_add(const KPatches *p, real *x, const real *matrix);
 
-/* reduce.c */
+/* reduce.c: x is (outer, n, inner), and y (outer, inner). */
+
+/* Computes y (+)= scale times the sum of x along n. */
 void k_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add);
+/* Computes y[j] (+)= the sum over the rows of dy (x - mean - rest) rstd: the gradient of gamma in a
+ * norm (norm.c has the shapes, y is (n)). Without mean and rest (NULL), both are 0. */
 void k_sum_normalized(int64_t rows, int64_t n, real *y, const real *dy, const real *x,
                       const real *mean, const real *rest, const real *rstd, bool add);
+/* Computes y = scale times the sum of (x - m)^2 along n, where m is the mean. It writes m as
+ * mean + rest, both (outer, inner): `rest` is what the mean loses when it is rounded. */
 void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x,
            real scale);
 
-/* softmax.c */
+/* softmax.c: arrays are (rows, n), those of one number for each row are (rows). */
+
+/* Computes the softmax of each row. y may be x. A row of -infinity gives zeros. */
 void k_softmax(int64_t rows, int64_t n, real *y, const real *x);
+/* Computes dx (+)= y (dy - sum(dy y)). */
 void k_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
+/* Computes the logarithm of the softmax. A row of -infinity gives -infinity. */
 void k_log_softmax(int64_t rows, int64_t n, real *y, const real *x);
+/* Computes dx (+)= dy - e^y sum(dy). */
 void k_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y,
                             bool add);
+/* Computes the loss of each row (rows): -log softmax of the target's class, times 1 - smoothing,
+ * plus `smoothing` times the mean of -log softmax over all n classes. It is 0 where the target is
+ * `ignore`, and infinite in a row of -infinity. For backward, it writes top, the largest logit of a
+ * row, and log_sum, the logarithm of sum(e^(logits - top)). Targets are in range. */
 void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum,
                      const real *logits, const int32_t *target, int32_t ignore, double smoothing);
+/* Computes dlogits (+)= scale (softmax - t), where t is 1 - smoothing for the target's class, plus
+ * smoothing / n for each class. Rows of `ignore` get 0. Without `add`, dlogits may be logits. */
 void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits,
                               const real *top, const real *log_sum, const int32_t *target,
                               int32_t ignore, double smoothing, real scale, bool add);
 
-/* unary.c */
+/* unary.c: arrays have n items. p and q are the function's own numbers (unary_functions.def). */
+
+/* Computes y = f(x). y may be x. */
 void k_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q);
+/* Computes dx (+)= dy f'(x). It reads only one of x and y, or none (K_EXP_READS); the other may be
+ * NULL. Without `add`, dx may be dy. */
 void k_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y,
                       double p, double q, bool add);
 

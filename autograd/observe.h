@@ -12,7 +12,7 @@ typedef enum {
     RULE_BEGINS, RULE_ENDS,     /* the backward rule of t */
     NODE_PASSED,                /* the pass has left t behind: its rule has run, or t has no
                                    gradient */
-    STEPPED                     /* an optimizer has updated parameters; t is NULL */
+    STEP_BEGINS                 /* an optimizer begins to update parameters; t is NULL */
 } Event;
 typedef void Observer(Event event, Tensor *t);
 /* What an observer may need beside that: a set of bits. */

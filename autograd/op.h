@@ -1,9 +1,9 @@
 /* op.h: what an operation is: its name, its rule, and the values that the rule reads.
  *
- * ops/table.c has an Op for each operation of the library. For y = a b, the gradient of a is dy b,
- * and that of b is dy a: the rule reads both inputs (NEEDS_X0 | NEEDS_X1), and not y. For y = e^x,
- * the gradient of x is dy y: the rule reads only y (NEEDS_Y). Backward can release every value that
- * no rule will read. */
+ * op_table has an Op for each operation (ops/table.c: those of the book). For y = a b, the gradient
+ * of a is dy b, and that of b is dy a: the rule reads both inputs (NEEDS_X0 | NEEDS_X1), and not y.
+ * For y = e^x, the gradient of x is dy y: the rule reads only y (NEEDS_Y). Backward can release
+ * every value that no rule will read. */
 #ifndef KAERU_OP_H
 #define KAERU_OP_H
 
@@ -30,7 +30,8 @@ typedef struct Op {
     const char *const *inputs, *const *numbers;     /* the names of the parameters that are tensors,
                                                        and of those that are doubles. NULL for an
                                                        operation of the program */
-    /* The rule: adds to the gradients of the inputs. */
+    /* The rule: adds to the gradients of the inputs. linear has linear_backward, in the file of
+     * ops/ that has ag_linear. */
     void (*backward)(Tensor *y);
     /* Sets y's values. NULL: the operation's function does so, and ag_recompute keeps them. */
     void (*compute)(Tensor *y, const OpCall *c);

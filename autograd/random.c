@@ -114,15 +114,15 @@ static void fill_normal(const char *what, Tensor *t, double mean, double deviati
 
 Tensor *tensor_uniform(AgShape shape, double low, double high)
 {
-    Tensor *t = tensor_new("tensor_uniform", &shape, AG_REAL);
-    fill_uniform("tensor_uniform", t, low, high);
+    Tensor *t = tensor_new(__func__, &shape, AG_REAL);
+    fill_uniform(__func__, t, low, high);
     return t;
 }
 
 Tensor *tensor_normal(AgShape shape, double mean, double deviation)
 {
-    Tensor *t = tensor_new("tensor_normal", &shape, AG_REAL);
-    fill_normal("tensor_normal", t, mean, deviation);
+    Tensor *t = tensor_new(__func__, &shape, AG_REAL);
+    fill_normal(__func__, t, mean, deviation);
     return t;
 }
 
@@ -131,7 +131,7 @@ Tensor *tensor_randint(AgShape shape, int32_t low, int32_t high)
     if (low >= high) {
         ag_usage_error(__func__, "low %d is not below high %d", low, high);
     }
-    Tensor *t = tensor_new("tensor_randint", &shape, AG_INT);
+    Tensor *t = tensor_new(__func__, &shape, AG_INT);
     for (int64_t i = 0; i < t->numel; i++) {
         ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
     }
@@ -140,14 +140,14 @@ Tensor *tensor_randint(AgShape shape, int32_t low, int32_t high)
 
 void ag_fill_uniform(Tensor *w, double low, double high)
 {
-    values_to_write("ag_fill_uniform", "w", w, AG_REAL);
-    fill_uniform("ag_fill_uniform", w, low, high);
+    values_to_write(__func__, "w", w, AG_REAL);
+    fill_uniform(__func__, w, low, high);
 }
 
 void ag_fill_normal(Tensor *w, double mean, double deviation)
 {
-    values_to_write("ag_fill_normal", "w", w, AG_REAL);
-    fill_normal("ag_fill_normal", w, mean, deviation);
+    values_to_write(__func__, "w", w, AG_REAL);
+    fill_normal(__func__, w, mean, deviation);
 }
 
 void ag_fill(Tensor *w, double value)

@@ -11,7 +11,7 @@
 #include "gradients.h"
 #include "kaeru/recompute.h"
 #include "kaeru/tensor.h"
-#include "left.h"
+#include "program_calls.h"
 #include "op.h"
 #include "recompute.h"
 #include "scope.h"
@@ -58,9 +58,10 @@ static void leave_inputs(Tensor *t)
     t->recompute.reads_inputs = false;
 }
 
-/* Returns t and all released values that t is computed from as a list, the oldest first. Inputs are
- * older than their results, so one walk down the tape finds them. `missing` values are marked and
- * not found yet. */
+/* Returns a list of t and of all released values that t is computed from, the oldest first. It
+ * walks down the tape from t: inputs are older than their results, so the walk meets a value after
+ * all values that are computed from it. `listed` marks the values that it has still to meet, and
+ * `missing` is their number. */
 static Tensor *list_missing(Tensor *t, const char *what)
 {
     Tensor *oldest = NULL;
@@ -123,8 +124,10 @@ static bool is_cheap(const Tensor *t)
     return cheap;
 }
 
-/* Marks inputs of t, whose value is not released, as not to be released either: those whose memory
- * t shares and, if t cannot be computed, those that its rule reads. */
+/* Marks the inputs of t that keep their values because t, such as an attention, keeps its own. If t
+ * shares the memory of an input, to release the input would free nothing. If t cannot be computed
+ * again, the inputs that its rule reads are kept with it: they are results of products, and those
+ * would be computed again for the rule alone. */
 static void keep_inputs(const Tensor *t)
 {
     for (int i = 0; i < t->n_in; i++) {

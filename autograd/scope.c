@@ -2,12 +2,12 @@
  *
  * ag_begin opens a scope and ag_end frees the tensors that were made in it: those on the tape above
  * the place where the scope began. Their memory is in the arena (arena.c), their values are buffers
- * (buffers.c). tape.c adds operations to the tape, gradients.c walks it back. */
+ * (buffers.c). tape.c adds operations to the tape, and walks it back. */
 #include "alloc.h"
 #include "arena.h"
 #include "buffers.h"
 #include "errors.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "scope.h"
 #include "tensor_struct.h"
@@ -25,6 +25,7 @@ typedef struct {
     ArenaMark mark;             /* the arena's position */
     int calls;                  /* layer_calls() */
     uint64_t running;           /* running.n */
+    uint64_t functions;         /* running.functions */
     AgPrecision precision;
 } OpenScope;
 
@@ -46,7 +47,7 @@ static _Thread_local void *state;
 static void note_error(void)
 {
     Scopes *s = state;
-    check_reads_of(NULL);
+    set_running_rule(NULL);
     if (s->depth == 0) return;
     OpenScope *innermost = &s->scope[s->depth - 1];
     innermost->failed = thread_serial();
@@ -147,7 +148,7 @@ Tensor *scope_tensor(const char *what)
     t->precision = (uint8_t)s->precision;
     t->origin.thread = thread_id();
     t->origin.site = call_place();
-    t->origin.user_site = user_call()->site;
+    t->origin.user_site = outermost_layer()->site;
     t->origin.made_by = what;
     t->older = s->tape;
     s->tape = t;
@@ -189,7 +190,8 @@ AgScope ag_begin(AgMode mode)
     OpenScope *begun = &s->scope[s->depth];
     *begun = (OpenScope){ .mode = mode, .serial = thread_serial(), .tape = s->tape,
                           .mark = arena_begin(&s->arena), .calls = layer_calls(),
-                          .running = running.n, .precision = s->precision };
+                          .running = running.n, .functions = running.functions,
+                          .precision = s->precision };
     s->depth++;
     s->recording = mode == AG_RECORD;
     return (AgScope){ s->depth, begun->serial };
@@ -202,9 +204,9 @@ static OpenScope *check_open(const char *what, AgScope scope)
     if (scope.serial == 0) {
         ag_usage_error(what, "the scope was not begun");
     }
-    bool of_another_thread = (scope.serial ^ thread_serial()) >> SERIAL_BITS;
-    ag_usage_error(what, of_another_thread ? "another thread began this scope"
-                                           : "this scope has ended already");
+    bool of_this_thread = scope.serial >> SERIAL_BITS == thread_serial() >> SERIAL_BITS;
+    ag_usage_error(what, of_this_thread ? "this scope has ended already"
+                                        : "another thread began this scope");
 }
 
 void check_inner(const char *what, AgScope scope)
@@ -236,8 +238,9 @@ static void end_what_was_left(AgScope scope, uint64_t error)
     Scopes *s = scopes();
     const OpenScope *ended = &s->scope[scope.depth - 1];
     if (scope.depth <= s->had_pass) {
+        /* The pass still runs if a rule in it ends the scope. That rule may run on after ag_end,
+         * so had_pass stays: the end of the next scope ends what is left of the pass. */
         bool in_pass = scope.depth <= s->pass;
-        /* a rule that ends the scope of its pass may go on, until the next scope ends */
         s->had_pass = in_pass ? scope.depth : scope.depth - 1;
         thread_scope_ends(scope.depth, in_pass);
     }
@@ -264,8 +267,10 @@ void ag_end(AgScope scope)
     Scopes *s = scopes();
     const OpenScope *ended = check_open(__func__, scope), *innermost = &s->scope[s->depth - 1];
     const uint64_t error = last_error(s, scope);
-    /* scopes inside it may be open if an error, or a longjmp out of a pass or a layer, left them */
-    bool left = scope.depth <= s->pass || layer_calls() > ended->calls;
+    /* scopes inside it may be open if an error, or a longjmp out of a pass, a layer or a function
+       of the program, left them */
+    bool left = scope.depth <= s->pass || layer_calls() > ended->calls ||
+                running.functions > ended->functions;
     if (innermost != ended && innermost->serial > error && !left) {
         ag_usage_error(__func__, "scopes begun inside this one and still open: %d",
                        s->depth - scope.depth);
@@ -281,6 +286,7 @@ void ag_end(AgScope scope)
     s->recording = s->depth > 0 && s->scope[s->depth - 1].mode == AG_RECORD;
     s->precision = ended->precision;
     running_calls_end(ended->running);
+    running.functions = ended->functions;
     if (s->depth == 0) {
         blocks_end();
     }

@@ -1,9 +1,9 @@
-/* scope.h: scopes, and the tape of tensors that they own. left.h has the functions for scopes that
- * need no tape. */
+/* scope.h: scopes, and the tape of tensors that they own. program_calls.h has the functions for
+ * scopes that nn and models use, too. */
 #ifndef KAERU_SCOPE_H
 #define KAERU_SCOPE_H
 
-#include "left.h"
+#include "program_calls.h"
 #include "tensor_struct.h"
 
 enum { MAX_SCOPES = 256 };

@@ -39,8 +39,8 @@ AgShape broadcast_shape(const char *what, const Tensor *a, const Tensor *b);
 /* Returns the size of dimension i of ndim, in a shape that may have fewer dimensions. */
 int64_t size_in(const AgShape *s, int i, int ndim);
 
-/* Sets the strides for a walk over an array of shape t as if it had the shape `to`: 0 where it
- * repeats. */
+/* Sets the strides by which a walk over the shape `to` reads an array of shape t. Along a dimension
+ * in which the array repeats, the stride is 0. */
 void broadcast_strides(const AgShape *t, const AgShape *to, int64_t stride[AG_MAX_DIMS]);
 /* Sets *walk to an iteration over `shape`, with the strides of a and b broadcast to it. */
 void walk_over(const AgShape *shape, const AgShape *a, const AgShape *b, KWalk *walk);

@@ -10,6 +10,10 @@
  * are not released yet. A node is released when its rule has run and no users are left. If another
  * loss still needs a part of the graph, that part has users and stays.
  *
+ * Some rules are functions of the program (ag_custom), and ag_watch_backward calls functions of the
+ * program between the rules. They may end a scope, or leave by longjmp: so check_own_pass stands
+ * after each such call. A first reading can leave it out, and ag_recompute, too.
+ *
  * Read tensor_struct.h and op.h before, and gradients.c after this file. */
 #include "buffers.h"
 #include "checks.h"
@@ -18,7 +22,7 @@
 #include "kaeru/gradients.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "op.h"
 #include "scope.h"
@@ -109,8 +113,8 @@ Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x)
     return record(op, tensor_alias(op->function, shape, AG_REAL, x->buffer), &x, 1);
 }
 
-/* Stores the version of x, because x loses its memory here: op_done(x), which comes later, stores
- * the version only of a tensor that has memory. */
+/* Stores the version of x's values here, because op_done(x) comes later and then finds no memory of
+ * x. */
 Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b)
 {
     Tensor *in[] = { x, b };
@@ -186,8 +190,8 @@ Tensor *op_run(const Op *op, const AgShape *shape, Tensor *const *in, int n, con
 /* ---- backward -------------------------------------------------------------------------------- */
 
 /* Releases what only y's rule needed. The rule has run, and y has no users left. The value of an
- * input is released if that was its last reader and its gradient has memory of its own; otherwise
- * new_gradient can still give the memory of the value to the gradient. */
+ * input is released if this was its last reader and the input has its gradient already. If not,
+ * new_gradient will release the value, and may give its memory to the gradient. */
 static void release_node(Tensor *y)
 {
     for (int i = 0; i < y->n_in; i++) {
@@ -241,16 +245,16 @@ static bool is_of_program(const Tensor *y)
  * library need not know this case. */
 void rule_run(Tensor *y)
 {
-    check_reads_of(y);
+    set_running_rule(y);
     bool is_wanted = any_requires_grad(y->in, y->n_in);
     if (is_wanted && y->numel == 0 && !is_of_program(y)) {
         for (int i = 0; i < y->n_in; i++) {
             grad_to_add(y->in[i]);
         }
     } else if (is_wanted) {
-        y->op->backward(y);
+        y->op->backward(y);     /* such as linear_backward (ops/ops_product.c) */
     }
-    check_reads_of(NULL);
+    set_running_rule(NULL);
     op_scratch_end();
 }
 
@@ -266,19 +270,24 @@ static void check_own_pass(void)
     }
 }
 
-/* Runs the rule of y, whose gradient is complete. The values that the rule reads are computed again
- * if ag_recompute has released them. */
-static void node_run(Tensor *y)
+/* Computes the values that y's rule reads again, if ag_recompute has released them. */
+static void restore_values(Tensor *y)
 {
-    if (y->release.graph_released) {
-        error_graph_released("ag_backward", y);
-    }
     for (int i = 0; i <= y->n_in; i++) {
         Tensor *x = read_by_rule(y, i);
         if (x && !x->data && x->recompute.restore) {
             x->recompute.restore(x, "ag_backward", true);
         }
     }
+}
+
+/* Runs the rule of y, whose gradient is complete. */
+static void node_run(Tensor *y)
+{
+    if (y->release.graph_released) {
+        error_graph_released("ag_backward", y);
+    }
+    restore_values(y);
     check_inputs("ag_backward", y, true);
     notify(RULE_BEGINS, y);
     rule_run(y);

@@ -2,9 +2,13 @@
  *
  * The function of an operation makes the result y, computes its values, and ends with op_done:
  *
- *     Tensor *y = op_new(&op_table[OP_add], &shape, a, b, NULL);
- *     k_binary(K_ADD, &walk, reals(y), reals(a), reals(b));
- *     return op_done(y); */
+ *     Tensor *y = op_new(&op_table[OP_mse_loss], &AG_SCALAR, x, target, NULL);
+ *     double sum = k_squared_distance(x->numel, reals(x), reals(target));
+ *     *reals(y) = (real)(sum / (double)x->numel);
+ *     return op_done(y);
+ *
+ * If the values can be computed again (ag_recompute), they have a function of their own, `compute`
+ * of the Op, and op_run does all of this. */
 #ifndef KAERU_TAPE_H
 #define KAERU_TAPE_H
 
@@ -22,8 +26,8 @@ Tensor *op_new_alias(const Op *op, const AgShape *shape, Tensor *x);
 Tensor *op_new_in_place(const Op *op, Tensor *x, Tensor *b);
 /* Ends an operation whose values are computed. Returns y. */
 Tensor *op_done(Tensor *y);
-/* Does all of this for an operation with `compute`. The `size` bytes at args are copied to
- * y->args. */
+/* Makes y, computes its values by op->compute and ends the operation. The `size` bytes at args are
+ * copied to y->args. */
 Tensor *op_run(const Op *op, const AgShape *shape, Tensor *const *in, int n, const void *args,
                size_t size);
 /* Sets y->args to memory for the numbers that the rule of a recorded y needs, and returns it. */

@@ -70,7 +70,7 @@ Tensor *tensor_header_owned(const char *what, const AgShape *shape, AgDType dtyp
 
 Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
 {
-    const char *layer = user_call()->function;
+    const char *layer = outermost_layer()->function;
     const char *what = layer ? layer : "tensor_new_owned";      /* what the program has called */
     if ((int)dtype < AG_REAL || dtype > AG_PACKED) {
         ag_usage_error(what, "%d is not an AgDType; expected AG_REAL, AG_INT, AG_BOOL or AG_PACKED",
@@ -81,7 +81,7 @@ Tensor *tensor_new_owned(AgShape shape, AgDType dtype)
     }
     checked_bytes(what, check_shape(what, &shape), dtype);
     size_t bytes = value_bytes(&shape, dtype);
-    Tensor *t = tensor_header_owned("tensor_new_owned", &shape, dtype);
+    Tensor *t = tensor_header_owned(__func__, &shape, dtype);
     t->buffer = buffer_new(what, bytes, true);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
@@ -119,7 +119,7 @@ Tensor *tensor_arange(double start, double stop, double step)
         ag_usage_error(__func__, "from %g to %g by %g has no end", start, stop, step);
     }
     int64_t n = count > 0 ? (int64_t)ceil(count) : 0;
-    Tensor *t = tensor_new("tensor_arange", &SHAPE(n), AG_REAL);
+    Tensor *t = tensor_new(__func__, &SHAPE(n), AG_REAL);
     for (int64_t i = 0; i < n; i++) {
         reals(t)[i] = (real)(start + (double)i * step);
     }
@@ -145,17 +145,17 @@ Tensor *tensor_from(AgShape shape, const real *values)
     if (!values) {
         ag_usage_error(__func__, "values is NULL; tensor_zeros makes zeros");
     }
-    return tensor_filled("tensor_from", &shape, AG_REAL, values);
+    return tensor_filled(__func__, &shape, AG_REAL, values);
 }
 
 Tensor *tensor_ints(AgShape shape, const int32_t *values)
 {
-    return tensor_filled("tensor_ints", &shape, AG_INT, values);
+    return tensor_filled(__func__, &shape, AG_INT, values);
 }
 
 Tensor *tensor_bools(AgShape shape, const uint8_t *values)
 {
-    Tensor *t = tensor_filled("tensor_bools", &shape, AG_BOOL, values);
+    Tensor *t = tensor_filled(__func__, &shape, AG_BOOL, values);
     for (int64_t i = 0; i < t->numel; i++) {
         bools(t)[i] = bools(t)[i] != 0;
     }
@@ -165,7 +165,7 @@ Tensor *tensor_bools(AgShape shape, const uint8_t *values)
 Tensor *tensor_clone(const Tensor *t)
 {
     check_any(__func__, "t", t);
-    return tensor_filled("tensor_clone", &t->shape, (AgDType)t->dtype, t->data);
+    return tensor_filled(__func__, &t->shape, (AgDType)t->dtype, t->data);
 }
 
 Tensor *ag_keep(const Tensor *t)
@@ -179,11 +179,12 @@ Tensor *ag_keep(const Tensor *t)
 Tensor *ag_detach(Tensor *t)
 {
     check_any(__func__, "t", t);
-    return tensor_alias("ag_detach", &t->shape, t->dtype, t->buffer);
+    return tensor_alias(__func__, &t->shape, t->dtype, t->buffer);
 }
 
-/* Ends the scope and puts new tensors of the scope around it, with the same values, in the place of
- * the n tensors. In between, the list of scratch memory has the values: an error releases them. */
+/* Ends the scope. Replaces each of the n tensors by a new one with the same values, in the scope
+ * around it. While neither tensor exists, the list of scratch memory keeps the values, so that an
+ * error releases them. */
 static void end_return(const char *what, AgScope scope, Tensor **t, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -203,8 +204,7 @@ static void end_return(const char *what, AgScope scope, Tensor **t, int n)
     }
     ag_end(scope);
     for (int i = 0; i < n; i++) {
-        t[i] = tensor_alias("ag_end_return", &ended[i].shape, (AgDType)ended[i].dtype,
-                            ended[i].buffer);
+        t[i] = tensor_alias(what, &ended[i].shape, (AgDType)ended[i].dtype, ended[i].buffer);
     }
     op_scratch_end();
 }

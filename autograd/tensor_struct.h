@@ -1,12 +1,13 @@
 /* tensor_struct.h: what a tensor is inside.
  *
- * A tensor is an array, a node of the graph and an entry of the tape. The tape is the list of this
- * thread's tensors, from the newest to the oldest (`older`). An operation's inputs exist before its
- * result. So a walk down the tape from a loss meets every node after all of its users: backward
- * needs no sorting, no recursion and no set of visited nodes.
+ * A tensor is an array, a node of the graph and, if it belongs to a scope, an entry of the tape.
+ * The tape is the list of this thread's tensors, from the newest to the oldest (`older`). A
+ * parameter belongs to a module, and is on no tape. An operation's inputs exist before its result.
+ * So a walk down the tape from a loss meets every node after all of its users: backward needs no
+ * sorting, no recursion and no set of visited nodes.
  *
- * To understand forward and backward, read struct Tensor without its last four members, then
- * tape.c and gradients.c. */
+ * To understand forward and backward, read TensorRelease, and struct Tensor without its last three
+ * members, then tape.c and gradients.c. */
 #ifndef KAERU_TENSOR_STRUCT_H
 #define KAERU_TENSOR_STRUCT_H
 
@@ -94,10 +95,9 @@ struct Tensor {
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
     Buffer *saved_gradient[SAVED_GRADIENTS];    /* gradients of the first inputs that forward has
                                                    computed (linear_cross_entropy) */
-
     struct Tensor *older;       /* the next entry of the tape */
-
     TensorRelease release;
+
     TensorRecompute recompute;
     TensorPacked packed;
     TensorOrigin origin;
@@ -110,15 +110,15 @@ static inline bool tensor_lives(const Tensor *t)
     return t && t->magic == TENSOR_ALIVE;
 }
 
-/* Notes that the rule of y reads values from now on: it must have declared them. y NULL: the
- * program reads them. */
-static inline void check_reads_of(const Tensor *y)
+/* Notes that the rule of y runs from now on, NULL: none. A rule may read only the values that its
+ * operation has declared (NEEDS, op.h), and the errors in it have the line of the operation. */
+static inline void set_running_rule(const Tensor *y)
 {
     running_rule = (RunningRule){ y, y ? y->origin.site : (Place){ 0 }, running.n };
 }
 
-/* Returns the values of t. If they are released, a backward rule reads what it has not declared
- * (NEEDS, op.h), which is a usage error. */
+/* Returns the values of t. Released values are a usage error: a rule reads what it has not
+ * declared. */
 _Noreturn void error_undeclared_read(const Tensor *t);
 static inline void *values(const Tensor *t)
 {
@@ -128,8 +128,8 @@ static inline void *values(const Tensor *t)
     return t->data;
 }
 static inline real *reals(const Tensor *t) { return values(t); }
-/* Returns the values for an argument that a kernel reads only in some cases (see its comment in
- * kernels.h). In the other cases they may be released. */
+/* Returns the values for an argument that a kernel reads only in some cases (kernels.h), and NULL
+ * in the other cases, in which they may be released. */
 static inline const real *reals_if(const Tensor *t, bool is_read)
 {
     return is_read ? reals(t) : NULL;

@@ -1,9 +1,10 @@
-/* thread.h: what a thread keeps between calls, and what an error undoes. All state but the memory
- * of large buffers belongs to a thread, so two threads can each train a model.
+/* thread.h: what a thread keeps between calls, and what an error undoes. Almost all state belongs
+ * to a thread, so two threads can each train a model. They share released memory that waits for its
+ * next use, the table of kernels in use, and the thread pool.
  *
- * A file that keeps something has a struct for it, which no other file sees, and a StateKind with
- * the functions that the rest of the library calls at certain events. For example scope.c has the
- * open scopes, and errors.c the stack of layers. */
+ * A file that keeps something which must be freed or undone has a struct for it, which no other
+ * file sees, and a StateKind with the functions that the rest of the library calls at certain
+ * events. For example scope.c has the open scopes, and errors.c the stack of layers. */
 #ifndef KAERU_THREAD_H
 #define KAERU_THREAD_H
 

@@ -1,8 +1,7 @@
-/* updates.c: changes the values of leaves in place, outside any graph, as optimizers do.
+/* updates.c: updates the values of leaves in place, outside any graph, as optimizers do.
  *
- * The functions check their arguments, count the write, so that backward finds a value that changed
- * after an operation had read it, and call a kernel. nn/optimizer.c and nn/adam.c call them. */
-#include "buffers.h"
+ * The functions check their arguments, count the write and call a kernel. By the count, backward
+ * finds a value that was changed after an operation had read it. nn/adam.c calls the functions. */
 #include "checks.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
@@ -47,21 +46,4 @@ void ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const real *grad, r
     ag_check_pointer(__func__, "o", o);
     real *items = items_to_write(__func__, w, first, n, grad, grad_scale);
     k_sgd(n, items, momentum, grad, o, is_first, grad_scale);
-}
-
-double ag_grad_sum_squares(Tensor *w)
-{
-    check_alive(__func__, "w", w);
-    const real *grad = tensor_grad_data(w);
-    return grad ? k_squared_distance(w->numel, grad, NULL) : 0;
-}
-
-void ag_grad_scale(Tensor *w, double factor)
-{
-    check_number(__func__, "factor", factor, true, "a finite number");
-    check_tensor(__func__, "w", w, AG_REAL);
-    check_leaf(__func__, "w", w);
-    if (!w->grad) return;
-    count_write(__func__, w->grad);
-    k_unary(K_SCALE, w->numel, buffer_data(w->grad), buffer_data(w->grad), factor, 0);
 }

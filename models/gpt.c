@@ -53,8 +53,9 @@ static Tensor *block(GPTBlock *b, Tensor *x, NnCache *cache, int layer)
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-/* Returns block(b, x) and stores few values of the block. In training, backward computes cheap ones
- * again, and with `recompute` most of them. Otherwise all but the result are freed at once. */
+/* Returns block(b, x), and saves memory. In training, large values that take little time are
+ * released, and with `recompute` most values; backward computes them again. Outside training, all
+ * values but the result are freed at once. */
 static Tensor *lean_block(GPTBlock *b, Tensor *x, NnCache *cache, int layer, bool recompute)
 {
     if (ag_recording()) {

@@ -6,6 +6,8 @@
 #include "kaeru/language.h"
 #include "language.h"
 
+#include <string.h>
+
 Tensor *lm_forward(void *m, Tensor *ids)
 {
     return lm_logits(m, ids, NULL);
@@ -14,7 +16,10 @@ Tensor *lm_forward(void *m, Tensor *ids)
 const LmFunctions *lm_functions(const void *m)
 {
     const LanguageModel *model = m;
-    return model->module.forward == lm_forward ? model->lm : NULL;
+    /* a module of another type may have got this forward function from a language model */
+    bool is_model = strcmp(model->module.type, "GPT") == 0 ||
+                    strcmp(model->module.type, "Llama") == 0;
+    return is_model && model->module.forward == lm_forward ? model->lm : NULL;
 }
 
 /* Returns the functions of m. Checks that m is a language model and that the cache, unless it is

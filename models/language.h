@@ -17,14 +17,15 @@ typedef struct LmFunctions {
     Tensor *(*run_body)(void *m, Tensor *ids, NnCache *cache);
     const NnFields *fields;     /* the table of the model's options, for checkpoints */
     size_t options;             /* the offset of the options in the model's struct */
-    /* The prefix of names in files of transformers: its class that generates has it in all names
-     * but that of the output layer, lm_head. Its class without an output layer does not have it. */
+    /* A prefix of names in files of the Python library transformers, such as "transformer." of
+     * GPT-2. There, a model with an output layer has it in all names but that of this layer,
+     * lm_head; a model without an output layer does not have it. */
     const char *prefix;
     bool transposed;            /* whether weights in these files are (in,out), as in Conv1D */
 } LmFunctions;
 
 /* The beginning of the struct of each language model. Its constructor sets the functions, and
- * module.forward to lm_forward, which tells it from other modules. */
+ * module.forward to lm_forward, which tells it, with its type, from other modules. */
 typedef struct { Module module; const LmFunctions *lm; } LanguageModel;
 
 /* Returns the logits of a language model: ids (B,T) -> (B,T,V). */

@@ -21,9 +21,10 @@
  *     nn_child(g, proj, x)        self.proj = x
  *     nn_item(T, list, i)         list[i]
  *     ag_...                      functions of torch
- * NN_LAYER has no counterpart: it checks the module and names the layer in error messages.
+ * AG_LAYER and NN_LAYER have no counterpart. Messages of errors in a function that begins with one
+ * of them name the function. NN_LAYER also checks the module.
  *
- * Classes of the notebook that other models use, too, are in the folder nn; read attention.c next:
+ * Classes of the notebook that other models use, too, are in the folder nn:
  *     LayerNorm                   nn_layer_norm                      layers.c
  *     subsequent_mask             nn_causal_mask                     attention.c
  *     SublayerConnection          nn_sublayer_in, nn_sublayer_out    attention.c
@@ -337,12 +338,14 @@ Transformer *transformer_new(int64_t src_vocab, int64_t tgt_vocab, TransformerOp
 
 /* ---- beyond the notebook: generation with a cache, attention weights, an encoder alone ------- */
 
+/* Makes two entries for each layer of the decoder: entry 2 i for the keys and values of the target,
+ * which grow with it, entry 2 i + 1 for those of memory, which are stored once. */
 NnCache *transformer_cache_new(Transformer *m, int64_t capacity)
 {
     NN_LAYER(m);
     NnCache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
     for (int i = 0; i < m->decoder->layers->n; i++) {
-        cache->layer[2 * i + 1].fixed = true;       /* memory is the same for all target words */
+        cache->layer[2 * i + 1].fixed = true;
     }
     return cache;
 }

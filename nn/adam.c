@@ -9,15 +9,17 @@
 
 /* ---- Adam ------------------------------------------------------------------------------------ */
 
-/* The options without the learning rate and the weight decay, which are members of the optimizer.
- * The struct has no padding, so that equal options have equal bytes. */
+/* The options without the learning rate and the weight decay. All kinds of optimizers have these
+ * two (optimizer.h), so that schedules and groups can change them. The struct has no padding, so
+ * that equal options have equal bytes. */
 typedef struct {
     double beta1, beta2, eps;
     int64_t decoupled;
 } AdamConstants;
 
 /* Updates w by its gradient g: m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2. Both
- * begin at 0, so the kernel divides them by 1 - beta^step. Then w = w - lr m / (sqrt(v) + eps). */
+ * begin at 0, so the kernel divides them by 1 - beta^step. Then w = w - lr m / (sqrt(v) + eps). The
+ * kernel calls m and v exp_avg and exp_avg_sq, as PyTorch does. */
 static void update_adam(const OptimizerUpdate *u)
 {
     const AdamConstants *c = u->options;

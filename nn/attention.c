@@ -67,8 +67,8 @@ void nn_mask_print(FILE *out, Tensor *mask)
 
 /* Returns the sum of the values, weighted by the softmax of the scaled and masked scores: (..,T,S)
  * (..,S,K) -> (..,T,K). */
-static Tensor *attend(Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout,
-                      Tensor **weights)
+static Tensor *attend_by_scores(Tensor *scores, double scale, Tensor *v, Tensor *mask,
+                                Dropout *dropout, Tensor **weights)
 {
     if (mask && tensor_dtype(mask) == AG_REAL) {    /* such a mask is added to the scaled scores */
         scores = ag_add(ag_scale(scores, scale), mask);
@@ -95,7 +95,7 @@ Tensor *nn_attention(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dro
     }
     Tensor *scores = ag_matmul(q, ag_transpose(k, -2, -1));         /* (..,T,S) */
     double scale = 1 / sqrt((double)tensor_dim(q, -1));
-    return attend(scores, scale, v, mask, dropout, weights);
+    return attend_by_scores(scores, scale, v, mask, dropout, weights);
 }
 
 /* ---- score functions ------------------------------------------------------------------------- */
@@ -182,9 +182,8 @@ static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
     return ag_transpose(ag_reshape(x, shape), 1, 2);
 }
 
-/* Returns what ag_attention returns, computed in single operations: (B,T,D) (B,S,D) (B,S,D) ->
- * (B,T,D). It is for keep_weights, since ag_attention does not store the weights, and for scores
- * other than the scaled dot product. */
+/* Computes attention in single operations: (B,T,D) (B,S,D) (B,S,D) -> (B,T,D). It is for what
+ * ag_attention cannot do: keep_weights, and scores other than the scaled dot product (a->score). */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
     AgShape shape = tensor_shape(q);
@@ -194,7 +193,7 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     v = split_heads(a, v);
     Tensor *x;                                                      /* (B,H,T,K) */
     if (a->score) {
-        x = attend(nn_score(a->score, q, k), 1, v, mask, a->dropout, weights);
+        x = attend_by_scores(nn_score(a->score, q, k), 1, v, mask, a->dropout, weights);
     } else {
         x = nn_attention(q, k, v, mask, a->dropout, weights);
     }
@@ -302,7 +301,7 @@ Tensor *nn_positional_encoding_from(PositionalEncoding *p, Tensor *x, int64_t st
     return nn_dropout(p->dropout, ag_add(x, positions));
 }
 
-/* ---- the feed-forward network, and the skip connection around each sublayer ------------------ */
+/* ---- sublayers: the feed-forward network, and the skip connection around each ---------------- */
 
 NN_FORWARD(PositionwiseFeedForward, nn_positionwise_feed_forward)
 

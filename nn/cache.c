@@ -77,8 +77,9 @@ static void replace(Tensor **x, Tensor *by)
     *x = by;
 }
 
-/* Appends positions (B,t,D) to *x, which has `length` positions. If there is no room, the capacity
- * is doubled, up to `limit`: a short text uses little memory. An odd D is stored as reals. */
+/* Appends positions (B,t,D) to *x, which has `length` positions. A full array is replaced by one
+ * with room for 64, 128, 256, ... positions, at most `limit`, so that a short text takes little
+ * memory. Bfloat16 has two numbers in an item, so positions of an odd D are stored as reals. */
 static void append(NnCache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
     bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;

@@ -1,14 +1,15 @@
 /* fields.c: structs of options, described by a table with a row for each field: name, place,
  * default and limits. By the table, a struct gets its defaults and is checked. models/gpt_options.c
- * is an example of a table. The folder options reads files and command lines by the same tables. */
+ * is an example of a table. Its fields are members of a struct; in the tables of some programs they
+ * are variables. The folder options reads files and command lines by the same tables. */
 #include "fields.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "left.h"
 #include "number.h"
+#include "program_calls.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -158,7 +159,8 @@ bool nn_fields_check(const NnFields *table, const void *o)
     for (const NnField *f = table->field; f->name; f++) {
         char buffer[NN_FIELD_BUFFER];
         if (!has_good_value(f, o)) {
-            return field_refuse(fields_prefix(table), f->name, nn_field_text(f, o, buffer), f);
+            field_refuse(fields_prefix(table), f->name, nn_field_text(f, o, buffer), f);
+            return false;
         }
     }
     return fields_accept(table, o);

@@ -1,5 +1,6 @@
 /* init.c: first values of parameters, by Glorot and Bengio (2010) and by He et al. (2015). With
- * them, the numbers keep about the same size from layer to layer.
+ * them, the numbers keep about the same size from layer to layer. fill_by_fan_in has those that
+ * PyTorch gives to linear layers and convolutions.
  *
  * Bounds are computed with the four basic operations and square roots only, so they are the same on
  * every machine. */
@@ -31,13 +32,14 @@ static double fan(const char *what, const Tensor *w, int without)
 }
 
 /* Returns the bound of the uniform distribution for n = 6, and the deviation of the normal one for
- * n = 2. kaiming does, too. */
+ * n = 2, by Glorot and Bengio. */
 static double xavier(const char *what, const Tensor *w, double gain, double n)
 {
     check_number(what, "gain", gain, gain >= 0, "a finite number of 0 or more");
     return gain * sqrt(n / (fan(what, w, 0) + fan(what, w, 1)));
 }
 
+/* Returns the same by He et al. */
 static double kaiming(const char *what, const Tensor *w, double a, double n)
 {
     check_number(what, "a", a, true, "a finite number");

@@ -1,11 +1,18 @@
 /* layers.c: the layers of nn.h. Each has a constructor, which makes the module and its parameters,
- * and a forward function, which calls an operation with them. NN_FORWARD(Linear, nn_linear) defines
- * nn_linear_forward for a Sequential, which calls its layers through module.forward. Modules are in
- * module.c; read attention.c next. */
+ * and a forward function, which calls an operation with them.
+ *
+ * A program calls nn_linear by a macro of the same name, which notes the line of the call for error
+ * messages (kaeru/places.h). NN_LAYER_OF checks the module, and notes the name of the function
+ * until it returns (module.h). NN_FORWARD(Linear, nn_linear) defines nn_linear_forward for a
+ * Sequential, which calls its layers through module.forward.
+ *
+ * Modules are in module.c; read attention.c next. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "walk.h"
+
+#include <string.h>
 
 /* ---- Linear ---------------------------------------------------------------------------------- */
 
@@ -28,12 +35,39 @@ Linear *nn_linear_new_with(int64_t in, int64_t out, bool bias)
     return l;
 }
 
+bool is_linear(const Module *m)
+{
+    return strcmp(m->type, "Linear") == 0 && m->size == sizeof(Linear);
+}
+
+Linear *walk_adapted(Walk *w)
+{
+    while (walk_slot(w)) {
+        Linear *l = (Linear *)w->holder;
+        if (is_linear(w->holder) && l->adapter && w->slot->tensor == l->weight) return l;
+    }
+    return NULL;
+}
+
+/* Returns y + adapter(x). Checks the shape, since ag_add also takes one that it can repeat. */
+static Tensor *add_adapter(const char *what, Module *adapter, Tensor *x, Tensor *y)
+{
+    Tensor *added = call_forward(what, adapter, x);
+    check_tensor(what, "the result of the adapter", added, AG_REAL);
+    AgShape found = tensor_shape(added), expected = tensor_shape(y);
+    if (!ag_shape_equal(found, expected)) {
+        ag_usage_error(what, "the adapter, a %s, gives %s, expected %s", adapter->type,
+                       ag_shape_string(found), ag_shape_string(expected));
+    }
+    return ag_add(y, added);
+}
+
 /* (..,in) -> (..,out) */
 Tensor *nn_linear(Linear *l, Tensor *x)
 {
     NN_LAYER_OF(l, "Linear");
     Tensor *y = ag_linear(x, l->weight, l->bias);
-    return l->adapter ? ag_add(y, call_forward(l->adapter, x)) : y;
+    return l->adapter ? add_adapter(__func__, l->adapter, x, y) : y;
 }
 
 /* (..,in) -> (..,out) */

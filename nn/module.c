@@ -7,9 +7,9 @@
  * optimizers and nn_clone, reads the slots (walk.c).
  *
  * A module owns its children and tensors (ag_set_part), so ag_free of the root frees the tree. The
- * module of the first slot of a tied tensor owns it. Each function allocates memory before it
- * changes the tree, so an error leaves a valid tree. */
-#include "left.h"
+ * module of the first slot of a tied tensor owns it. Each function checks its arguments before
+ * it changes the tree, and an error leaves a valid tree. */
+#include "program_calls.h"
 #include "walk.h"
 
 #include <stdarg.h>
@@ -94,12 +94,17 @@ static NnModuleSlot *slot_reserve(const char *what, Module *m, const char *name,
         ag_usage_error(what, "\"%s\" in %s is of an array: expected nn_child_named(..., \"l%%d\", "
                        "i)", name, m->type);
     }
+    size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
     for (int i = others; i < m->n_slots; i++) {
         if (strcmp(m->slots[i].name, name) == 0) {
             ag_usage_error(what, "%s already has a \"%s\"", m->type, name);
         }
     }
-    size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
+    for (int i = others; i < m->n_slots; i++) {
+        if (field && m->slots[i].offset == offset) {
+            ag_usage_error(what, "%s already has a part in the field for \"%s\"", m->type, name);
+        }
+    }
     if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
         ag_usage_error(what, "the field for \"%s\" is not in the struct %s", name, m->type);
     }
@@ -370,8 +375,9 @@ void check_forward(const char *what, const Module *layer)
     }
 }
 
-Tensor *call_forward(Module *layer, Tensor *x)
+Tensor *call_forward(const char *what, Module *layer, Tensor *x)
 {
+    check_forward(what, layer);
     const Calls before = function_begins();
     Tensor *y = layer->forward(layer, x);
     function_ends(before);

@@ -1,5 +1,6 @@
-/* number.c: numbers as text, by the C library in the C locale. The thread's own locale, which may
- * write a decimal comma, is restored before a function returns. */
+/* number.c: numbers as text, by the C library in the C locale. The thread's own locale may write a
+ * decimal comma. number_text restores it before it returns. A caller of use_c_locale does so by
+ * system_restore_locale. */
 #include "number.h"
 
 #include <stdio.h>

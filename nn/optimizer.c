@@ -1,7 +1,6 @@
 /* optimizer.c: what all kinds of optimizers have in common: parameters, groups, state, steps; and
- * gradient clipping. A kind adds a function that updates one parameter: adam.c. A step is take_step
- * below: it calls that function for each parameter that has a gradient, and removes the
- * gradient. */
+ * gradient clipping. A kind adds a function that updates one parameter: adam.c. nn_optimizer_step
+ * calls that function for each parameter that has a gradient, and removes the gradient. */
 #include "optimizer.h"
 
 #include <math.h>
@@ -10,7 +9,7 @@
 #include "arguments.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
-#include "left.h"
+#include "program_calls.h"
 #include "walk.h"
 
 /* ---- construction ---------------------------------------------------------------------------- */
@@ -28,8 +27,9 @@ static void check_parameter(const char *what, const Optimizer *o, int i)
     nn_check(what, module_root(o->parameters->item[i].owner), 0);
 }
 
-/* Slots keep their order, also if nn_tie replaces their tensors. So one walk meets the slots of all
- * parameters in the order of the list. */
+/* Checks also that each slot still has the tensor that it had when the list of parameters was made.
+ * Slots keep their order, also if nn_tie replaces their tensors: so one walk meets them in the
+ * order of the list. */
 void check_optimizer(const char *what, const Optimizer *o)
 {
     check_parameter(what, o, 0);
@@ -278,17 +278,16 @@ static void warn_of_step(const char *what, const Optimizer *o)
     }
 }
 
-/* Updates all parameters that have a gradient, and removes the gradients. */
-static void take_step(const char *what, Optimizer *o, double grad_scale)
+void nn_optimizer_step(Optimizer *o)
 {
-    check_optimizer(what, o);
-    check_number(what, "grad_scale", grad_scale, true, "a finite number");
+    AG_LAYER;
+    check_optimizer(__func__, o);
     if (o->refusal) {
-        ag_usage_error(what, "%s", o->refusal);
+        ag_usage_error(__func__, "%s", o->refusal);
     }
-    optimizer_check(what, o, 0);
-    if (ag_warn_of_step()) {
-        warn_of_step(what, o);
+    optimizer_check(__func__, o, 0);
+    if (ag_warn_of_step()) {    /* tells the observers of the step; true if ag_warn is on */
+        warn_of_step(__func__, o);
     }
     optimizer_make_state(o);
     o->steps++;
@@ -296,23 +295,11 @@ static void take_step(const char *what, Optimizer *o, double grad_scale)
         Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         AgScope scope = ag_begin(AG_NO_GRAD);
-        optimizer_update(what, o, i, tensor_grad(w), grad_scale);
+        optimizer_update(__func__, o, i, tensor_grad(w), 1);
         ag_end(scope);
-        check_parameter(what, o, i);    /* an update function of the program may have freed o */
+        check_parameter(__func__, o, i);    /* an update function of the program may have freed o */
         tensor_zero_grad(w);
     }
-}
-
-void nn_optimizer_step_scaled(Optimizer *o, double grad_scale)
-{
-    AG_LAYER;
-    take_step(__func__, o, grad_scale);
-}
-
-void nn_optimizer_step(Optimizer *o)
-{
-    AG_LAYER;
-    take_step(__func__, o, 1);
 }
 
 double nn_optimizer_lr(const Optimizer *o)

@@ -35,7 +35,8 @@ struct Optimizer {
     const OptimizerKind *kind;
     void *options;              /* a copy of the options that the kind got */
     size_t options_size;
-    double lr;                  /* the learning rate; weight decay is in the groups */
+    double lr;                  /* the learning rate, set by nn_optimizer_new and
+                                   nn_optimizer_set_lr; weight decay is in the groups */
     NnParameters *parameters;
     ParameterState *state;      /* one for each item of `parameters` */
     Group *group;
@@ -52,7 +53,7 @@ void optimizer_make_state(Optimizer *o);
 void check_whole(const char *what, const Optimizer *o);
 /* Checks that o can take a step: no step of o runs, no field of the module was replaced, each
  * parameter with a gradient is one of o, and there is a gradient. `trained` is the number of
- * gradients that the caller has already taken. */
+ * gradients that the caller has outside the tensors; 0 if it has none. */
 void optimizer_check(const char *what, const Optimizer *o, int trained);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. The scope must not
  * record. It calls the kind's update, which may be a function of the program and may free o. */

@@ -1,5 +1,5 @@
-/* parameters.c: functions on all tensors of a module tree, by a walk over its slots (walk.h):
- * parameter lists, training mode, counts. */
+/* parameters.c: functions on all tensors of a module tree, by a walk over its slots (walk.h): lists
+ * of parameters, gradients, counts. nn_set_training is here, too, which visits the modules. */
 #include "walk.h"
 
 #include <string.h>

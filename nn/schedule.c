@@ -4,8 +4,10 @@
 
 #include <math.h>
 
-/* Returns the rate at `step`: it rises along a line to lr in `warmup` steps, and falls to lr_min at
- * step `total`, along half a cosine or along a line. */
+/* Returns the rate at `step`: it rises along a line from 0 to lr in `warmup` steps, and falls to
+ * lr_min at step `total`, along half a cosine or along a line. Steps count from 1 (schedule.h):
+ * step 0, which has the rate 0, is the point before them. ag_math_cos has the same bits on every
+ * machine. */
 static double warm_and_fall(const char *what, int64_t step, double lr, double lr_min,
                             int64_t warmup, int64_t total, bool cosine)
 {

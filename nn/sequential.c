@@ -1,5 +1,5 @@
 /* sequential.c: Sequential of nn.h, a list of layers, each of which gets the output of the one
- * before. All functions here call a layer with one input by module.forward. */
+ * before. A layer in it has one input: nn_sequential and nn_recompute call it by module.forward. */
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "walk.h"
@@ -26,7 +26,9 @@ typedef struct { Module module; AgActivation kind; } ActivationLayer;
 
 static Tensor *activation_forward(void *self, Tensor *x)
 {
-    return ag_activate(((ActivationLayer *)self)->kind, x);
+    ActivationLayer *layer = self;
+    nn_check("nn_sequential_activation", layer, sizeof *layer);
+    return ag_activate(layer->kind, x);
 }
 
 void nn_sequential_activation(Sequential *s, AgActivation kind)
@@ -47,9 +49,7 @@ Tensor *nn_sequential(Sequential *s, Tensor *x)
 {
     NN_LAYER_OF(s, "Sequential");
     for (int i = 0; i < s->n; i++) {
-        Module *layer = nn_item(Module, s, i);
-        check_forward(__func__, layer);
-        x = call_forward(layer, x);
+        x = call_forward(__func__, nn_item(Module, s, i), x);
     }
     return x;
 }
@@ -57,7 +57,6 @@ Tensor *nn_sequential(Sequential *s, Tensor *x)
 Tensor *nn_recompute(void *layer, Tensor *x)
 {
     AG_LAYER;
-    check_forward(__func__, layer);
     AgMark begin = ag_mark();
-    return ag_recompute(begin, call_forward(layer, x), AG_PRODUCTS);
+    return ag_recompute(begin, call_forward(__func__, layer, x), AG_PRODUCTS);
 }

@@ -7,8 +7,8 @@
  *     for (Walk walk = walk_below(model); walk_tensor(&walk); ) {
  *         tensor_zero_grad(walk.slot->tensor);
  *     } */
-#ifndef KAERU_SLOTS_H
-#define KAERU_SLOTS_H
+#ifndef KAERU_WALK_H
+#define KAERU_WALK_H
 
 #include "kaeru/module.h"
 
@@ -33,8 +33,8 @@ typedef struct NnModuleSlot {
 void check_fields(const char *what, const Module *m);
 /* Checks that this is a layer with one input: that module.forward is set. */
 void check_forward(const char *what, const Module *layer);
-/* Returns layer(x). The layer's function may be one of the program. */
-Tensor *call_forward(Module *layer, Tensor *x);
+/* Returns layer(x), after check_forward. The layer's function may be one of the program. */
+Tensor *call_forward(const char *what, Module *layer, Tensor *x);
 
 /* ---- walk.c ---------------------------------------------------------------------------------- */
 
@@ -65,6 +65,14 @@ char *slot_path(void *owner, const Module *root, const Module *holder, const cha
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the
  * tree. */
 void name_tensors(Module *m);
+
+/* ---- layers.c -------------------------------------------------------------------------------- */
+
+/* Returns whether m is a Linear of nn.h. */
+bool is_linear(const Module *m);
+/* Moves to the weight of the next Linear that has an adapter, of whatever kind. Returns the Linear,
+ * or NULL at the end. */
+struct Linear *walk_adapted(Walk *w);
 
 /* ---- init.c ---------------------------------------------------------------------------------- */
 

@@ -74,7 +74,13 @@ void check_same_parameters(void *left, void *right)
 }
 
 static void explain(FILE *f, Tensor *t) { ag_explain(f, t); }
-static void draw(FILE *f, Tensor *t)    { ag_graph_dot(f, t); }
+/* Draws the last frame, over the first one. */
+static void draw(FILE *f, Tensor *t)
+{
+    int frames = ag_graph_frame(f, t, 0);
+    rewind(f);
+    ag_graph_frame(f, t, frames - 1);
+}
 static void print(FILE *f, Tensor *t)   { tensor_fprint(f, t); }
 
 char *text_of(FILE *f)

@@ -22,7 +22,7 @@ void check_reals(const Tensor *t, AgShape shape, const double *values);
 /* Two modules must have the same parameters: names, sizes, and values to the bit. */
 void check_same_parameters(void *left, void *right);
 
-/* The text that ag_explain, ag_graph_dot and tensor_fprint write; free it. */
+/* The text that ag_explain, ag_graph_frame (of the last frame) and tensor_fprint write; free it. */
 char *explained(Tensor *loss);
 char *drawn(Tensor *y);
 char *printed(Tensor *t);

@@ -108,7 +108,7 @@ def main(library, folder, symbols=None):
         with open(symbols, encoding="utf-8") as file:
             sides.append(("listed in " + symbols, set(re.findall(r"^ (\w+)@", file.read(), re.M))))
     every = set.union(*(names for _, names in sides))
-    good = len(every) > (1 if mpi else 300)
+    good = len(every) > (1 if mpi else 200)
     for what, names in sides:
         for name in sorted(every - names):
             print(f"{name} is not {what}")

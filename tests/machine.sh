@@ -46,9 +46,9 @@ need cc python3
 compile() {
     # shellcheck disable=SC2086 # lists of words
     quietly ${CC:-cc} ${CFLAGS:--O3} -ffp-contract=off -D_GNU_SOURCE "$@" -I "$build" -I "$root/tests/bench" \
-        -I "$root/examples" -I "$root/autograd" -I "$root/autograd/fast" -I "$root/autograd/system" \
-        -I "$root/autograd/include" -I "$build/autograd/include" -I "$root/nn/include" -I "$build/nn/include" \
-        -I "$root/models/include" -I "$build/models/include"
+        -I "$root/examples" -I "$root/autograd" -I "$root/autograd/fast" -I "$root/autograd/shared" \
+        -I "$root/autograd/system" -I "$root/autograd/include" -I "$build/autograd/include" -I "$root/nn/include" \
+        -I "$build/nn/include" -I "$root/models/include" -I "$build/models/include"
 }
 
 links_statically() {

@@ -55,6 +55,7 @@ for run in $runs; do
     mpi) tools="$tools mpi ip?" ;;
     mpich) tools="$tools mpich" ;;
     oldest) tools="$tools venv" ;;
+    parts) tools="$tools ccache?" ;;
     libraries) [ -n "${KAERU_PYTHON-}" ] || tools="$tools venv?" ;;
     esac
 done

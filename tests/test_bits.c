@@ -65,10 +65,10 @@ static uint64_t translator(const Sentences *how)
             transformer_batch_new(sentences(how->batch, how->source, how->src_vocab, how),
                                   sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
         Tensor *y = transformer_forward(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
-        ag_backward(ag_label_smoothing(transformer_generator(m->generator, y), b.tgt_y, how->criterion.padding_idx,
-                                       how->criterion.smoothing));
-        nn_optimizer_set_lr(adam, 1e-3);
-        nn_optimizer_step_scaled(adam, 1 / (double)b.ntokens);
+        Tensor *loss = ag_label_smoothing(transformer_generator(m->generator, y), b.tgt_y, how->criterion.padding_idx,
+                                          how->criterion.smoothing);
+        ag_backward_from(loss, tensor_full(AG_SCALAR, 1 / (double)b.ntokens));
+        nn_optimizer_step(adam);
         ag_end(s);
     }
     uint64_t hash = digest(m);

@@ -14,7 +14,7 @@ import sys
 
 BOOK = ["autograd", "autograd/ops", "autograd/plain", "nn", "models"]
 FLOORS = ["autograd", "nn", "models"]
-BASE = ["autograd/system"]                      # what differs between systems: neither
+BASE = ["autograd/shared", "autograd/system"]   # what the book, the parts and all floors use: neither
 # Headers for programs, which include those of parts, too.
 FOR_PROGRAMS = ["kaeru/graph.h", "kaeru/kaeru.h", "kaeru/translation.h"]
 # The folder whose functions a public header declares, if it is not that of the header's floor.
@@ -26,7 +26,9 @@ DOORS = {
     "kaeru/llama.h": "models/llama", "kaeru/seq2seq.h": "models/seq2seq", "kaeru/text.h": "models/text",
     "kaeru/lm.h": "models/lm", "kaeru/training.h": "models/train", "kaeru/debug.h": "autograd/debug",
     "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more", "kaeru/grad.h": "autograd/more",
-    "kaeru/watch.h": "autograd/more", "kaeru/higher.h": "autograd/higher",
+    "kaeru/watch.h": "autograd/more", "kaeru/batches.h": "autograd/more", "kaeru/gradient_arrays.h": "autograd/more",
+    "kaeru/values.h": "autograd/more", "kaeru/more_functions.h": "autograd/ops/more", "kaeru/more_ops.h": "autograd/ops/more",
+    "kaeru/higher.h": "autograd/higher",
     "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
     "kaeru/generate.h": "models/lm",
 }

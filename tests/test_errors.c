@@ -17,7 +17,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/graph.h"
 #include "kaeru/kaeru.h"
-#include "left.h"
+#include "program_calls.h"
 #include "op.h"
 #include "op_samples.h"
 #include "scope.h"
@@ -160,7 +160,6 @@ START_TEST(reading)
     REPORTS("tensor_name: the name is NULL", tensor_name(x, NULL));
     REPORTS("tensor_free: this tensor belongs to a scope, or was freed already", tensor_free(x));
     REPORTS("tensor_print: the file is NULL", tensor_fprint(NULL, x));
-    REPORTS("ag_graph_dot: the file is NULL", ag_graph_dot(NULL, x));
     end();
 }
 END_TEST
@@ -189,7 +188,6 @@ START_TEST(tensors_that_are_null)
     REPORTS("ag_detach: t is NULL", ag_detach(none));
     REPORTS("ag_retain: t is NULL", ag_retain(none));
     REPORTS("ag_backward: the loss is NULL", ag_backward(none));
-    REPORTS("ag_graph_dot: y is NULL", ag_graph_dot(stderr, none));
     REPORTS("ag_grad_scale: w is NULL", ag_grad_scale(none, 1));
     REPORTS("ag_add: a is NULL", ag_add(none, none));
     REPORTS("ag_add: b is NULL", ag_add(ones(1, 1), none));
@@ -779,6 +777,24 @@ START_TEST(a_result_of_an_earlier_step_is_named)
 }
 END_TEST
 
+/* A step of 200 tensors has more bytes than the memory that waits. Its results are named in all of the next step, too. */
+START_TEST(a_result_of_a_long_step_is_named_in_the_next_one)
+{
+    ag_guard(false);
+    Tensor *h = NULL;
+    for (int step = 0; step < 5; step++) {
+        AgScope s = ag_begin(AG_RECORD);
+        for (int i = 0; i < 100; i++) ones(2, 3);
+        Tensor *former = h;
+        h = ag_tanh(ones(2, 3));
+        for (int i = 0; i < 100; i++) ones(2, 3);
+        const char *message = "add: b is not a live tensor: it was made by tanh at tests/test_errors.c:";
+        if (former) EXPECT_USAGE_ERROR(message, ag_add(ones(2, 3), former));
+        ag_end(s);
+    }
+}
+END_TEST
+
 START_TEST(use_after_the_end_of_the_scope)
 {
     Death d = death_of(use_after_end);
@@ -1096,6 +1112,73 @@ START_TEST(functions_that_are_left_keep_nothing)
 }
 END_TEST
 
+static void leave_with_scope(void)
+{
+    ag_begin(AG_NO_GRAD);
+    tensor_ones(SHAPE(10));
+    longjmp(left, 1);
+}
+
+static bool leave_check(const void *o)
+{
+    (void)o;
+    leave_with_scope();
+    return true;
+}
+
+static Tensor *leave_layer(void *self, Tensor *x)
+{
+    (void)self;
+    leave_with_scope();
+    return x;
+}
+
+static void use_leaving_function(int which, Linear *l, Tensor *x)
+{
+    static const NnField field[] = { { .name = NULL } };
+    static const NnFields table = { .field = field, .check = leave_check };
+    if (which == 0) {
+        nn_fields_check(&table, NULL);
+    } else if (which == 1) {
+        (nn_fields_check)(&table, NULL);                    /* without the macro that notes the place of the call */
+    } else if (which == 2) {
+        nn_linear(l, x);
+    } else {
+        nn_recompute(l->adapter, x);
+    }
+}
+
+/* Also in a scope that has seen a function that was left before. Afterwards a scope that is left open is an error as before. */
+START_TEST(scopes_of_functions_that_are_left_end)
+{
+    Linear *l = nn_linear_new(2, 2);
+    Module *layer = nn_new_sized(sizeof *layer, "Leaving");
+    layer->forward = leave_layer;
+    nn_child(l, adapter, layer);
+    ag_on_usage_error(leave_with_error);
+    for (volatile int which = 0; which < 4; which++) {
+        AgScope s = ag_begin(AG_RECORD);
+        for (volatile int i = 0; i < 2; i++) {
+            AgScope inner = ag_begin(AG_RECORD);
+            bool is_left = setjmp(left) != 0;
+            if (!is_left) use_leaving_function(which, l, ones(1, 2));
+            ck_assert(is_left);
+            caught[0] = '\0';
+            if (setjmp(left) == 0) ag_end(inner);
+            ck_assert_str_eq(caught, "");
+            ck_assert_int_eq(innermost_scope().depth, s.depth);
+        }
+        ag_begin(AG_RECORD);
+        caught[0] = '\0';
+        if (setjmp(left) == 0) ag_end(s);
+        ck_assert_msg(strstr(caught, "still open: 1") != NULL, "%d: %s", which, caught);
+        ag_end(s);
+    }
+    ag_on_usage_error(NULL);
+    ag_free(l);
+}
+END_TEST
+
 START_TEST(parts_are_freed_by_their_owner)
 {
     void *owner = ag_object_new(8), *other = ag_object_new(8), *part = ag_alloc(1, 8);
@@ -1348,7 +1431,7 @@ static void use_the_rest(void)
     ag_argmax(x, 0, false);
     Tensor *end_of_chain = y;
     for (int i = 0; i < 70; i++) end_of_chain = ag_neg(end_of_chain);
-    ag_graph_dot(drawing, end_of_chain);
+    ag_graph_frame(drawing, end_of_chain, 0);
     ag_explain(drawing, y);
     ag_graph_frame(drawing, y, ag_graph_frame(drawing, y, 0) - 1);
     ag_backward_keep(y);
@@ -1399,6 +1482,7 @@ Suite *errors_suite(void)
     tcase_add_test(objects, parts_are_freed_by_their_owner);
     tcase_add_checked_fixture(objects, folder_make, folder_remove);
     tcase_add_test(objects, functions_that_are_left_keep_nothing);
+    tcase_add_test(objects, scopes_of_functions_that_are_left_end);
     tcase_add_test(objects, a_scope_that_a_layer_leaves_open_is_reported);
     suite_add_tcase(suite, objects);
     TCase *scopes = tcase_create("scopes");
@@ -1409,6 +1493,7 @@ Suite *errors_suite(void)
     tcase_add_test(scopes, without_a_scope);
     tcase_add_test(scopes, scopes_end_once_and_in_order);
     tcase_add_test(scopes, too_many_scopes);
+    tcase_add_test(scopes, a_result_of_a_long_step_is_named_in_the_next_one);
     tcase_add_test(scopes, use_after_the_end_of_the_scope);
     tcase_add_test(scopes, a_result_of_an_earlier_step_is_named);
     suite_add_tcase(suite, scopes);

@@ -434,6 +434,23 @@ START_TEST(values_appear_and_then_gradients)
 }
 END_TEST
 
+START_TEST(each_node_once_in_a_large_graph)
+{
+    enum { LAYERS = 300 };
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = scalar("x", 1);
+    for (int i = 0; i < LAYERS; i++) x = ag_add(x, x);
+    char *text = framed(x, 0, 2 * (LAYERS + 1));
+    int nodes = 0, edges = 0;
+    for (char *at = text; (at = strstr(at, "[label=\"")) != NULL; at++) nodes++;
+    for (char *at = text; (at = strstr(at, "->")) != NULL; at++) edges++;
+    ck_assert_int_eq(nodes, LAYERS + 1);
+    ck_assert_int_eq(edges, 2 * LAYERS);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(graphviz_can_read_every_frame)
 {
     if (system("dot -V >/dev/null 2>&1") != 0) return;              /* not installed */
@@ -458,7 +475,7 @@ START_TEST(a_large_graph)
     Tensor *x = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(1)), true), "x"), *y = x;
     for (int i = 0; i < LENGTH; i++) y = ag_tanh(y);
     Tensor *loss = ag_sum(y);
-    char *text = explained(loss), *drawing = drawn(loss);
+    char *text = explained(loss), *drawing = framed(loss, 0, 2 * (LENGTH + 2));
     ck_assert_ptr_nonnull(strstr(text, "  tanh100000 = tanh(tanh99999) = "));
     ck_assert_ptr_nonnull(strstr(text, "  loss   = sum_dims(tanh100000) = "));
     ck_assert_ptr_nonnull(strstr(drawing, "  n100000 -> n100001;"));
@@ -490,6 +507,7 @@ Suite *explain_suite(void)
     suite_add_tcase(suite, text);
     TCase *frames = tcase_create("frames");
     tcase_add_test(frames, values_appear_and_then_gradients);
+    tcase_add_test(frames, each_node_once_in_a_large_graph);
     tcase_add_test(frames, graphviz_can_read_every_frame);
     suite_add_tcase(suite, frames);
     return suite;

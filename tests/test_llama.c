@@ -309,6 +309,13 @@ START_TEST(wrong_calls_are_usage_errors)
     EXPECT_USAGE_ERROR("folder is NULL", llama_write(m, NULL));
     EXPECT_USAGE_ERROR("this Linear is not a language model: expected a GPT or a Llama",
                        lm_generate(linear, tensor_int_data(one), 1, 1, &(LmSampling){ 0 }, compare_next, NULL));
+    typedef struct { Module module; Llama *inside; } Wrap;
+    Wrap *wrap = nn_new(Wrap);
+    wrap->module.forward = m->module.forward;
+    wrap->inside = m;
+    EXPECT_USAGE_ERROR("this Wrap is not a language model: expected a GPT or a Llama", nn_recompute(wrap, one));
+    EXPECT_USAGE_ERROR("this Wrap is not a language model: expected a GPT or a Llama", lm_loss(wrap, one, one));
+    ag_free(wrap);
     ag_free(linear);
     ag_free(other);
     ag_free(cache);

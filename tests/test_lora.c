@@ -326,6 +326,13 @@ START_TEST(alpha_is_saved_as_it_was_given)
 }
 END_TEST
 
+static GPT *small_gpt(void)
+{
+    GPT *m = gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 13, .context = 6, .eps = 1e-5 });
+    nn_eval(m);
+    return m;
+}
+
 /* Makes both matrices of each adapter random. */
 static void randomize(void *m)
 {
@@ -353,6 +360,155 @@ START_TEST(models_with_adapters_are_not_written)
 }
 END_TEST
 
+/* ---- adapters that are not LoRA ------------------------------------------------------------------------------------ */
+
+/* An adapter of the program, of the size of a Lora: y += x W^T. */
+typedef struct { Module module; Tensor *w; char rest[sizeof(Lora) - sizeof(Module) - sizeof(Tensor *)]; } Own;
+
+static Tensor *own(Own *m, Tensor *x)
+{
+    NN_LAYER(m);
+    return ag_linear(x, m->w, NULL);
+}
+NN_FORWARD(Own, own)
+
+/* Adds an adapter of the program that has this name as its type. */
+static void own_add(Linear *l, const char *type)
+{
+    Own *m = (Own *)nn_new_sized(sizeof *m, type);
+    m->module.forward = own_forward;
+    ag_fill(nn_param(m, w, SHAPE(tensor_dim(l->weight, 0), tensor_dim(l->weight, 1))), 1);
+    nn_child(l, adapter, &m->module);
+}
+
+typedef struct { Module module; Linear *a, *b; } Pair;
+
+static Pair *pair_new(void)
+{
+    Pair *m = nn_new(Pair);
+    nn_child(m, a, nn_linear_new_no_bias(4, 6));
+    nn_child(m, b, nn_linear_new(6, 6));
+    return m;
+}
+
+static const char *const only_a[] = { "a", NULL }, *const a_and_b[] = { "a", "b", NULL };
+
+START_TEST(models_with_other_adapters_are_not_written)
+{
+    Llama *m = base();
+    own_add(m->lm_head, "Own");
+    expect_refused(llama_write(m, in_folder("")), "the first is that of lm_head.weight");
+    expect_refused(llama_write_bf16(m, in_folder("")), "this Llama has adapters");
+    GPT *gpt = small_gpt();
+    own_add(nn_item(GPTBlock, gpt->h, 1)->mlp->c_fc, "Own");
+    expect_refused(gpt_write(gpt, in_folder("w"), in_folder("c")),
+                   "this GPT has adapters: expected nn_lora_merge before, and none of another kind; the first is that of "
+                   "h.1.mlp.c_fc.weight");
+    ck_assert_int_eq(folder_count(), 0);
+    ag_free(gpt);
+    ag_free(m);
+}
+END_TEST
+
+/* Also if its type has the name of lora.h's. */
+START_TEST(other_adapters_are_no_lora)
+{
+    static const char *const types[] = { "Own", "Lora" };
+    for (int i = 0; i < 2; i++) {
+        Pair *m = pair_new();
+        own_add(m->b, types[i]);
+        char part[80];
+        snprintf(part, sizeof part, "the adapter of b.weight is a %s, but the files can have LoRA alone", types[i]);
+        expect_refused(nn_lora_save(m, in_folder("")), part);
+        expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = only_a }));
+        randomize(m);
+        expect_refused(nn_lora_save(m, in_folder("")), part);
+        ck_assert_int_eq(folder_count(), 0);
+        EXPECT_USAGE_ERROR("this module has adapters: that of a.weight is one", nn_lora_load(m, FOLDER "adapter"));
+        nn_lora_merge(m);
+        EXPECT_USAGE_ERROR("this module has adapters: that of b.weight is one", nn_lora_load(m, FOLDER "adapter"));
+        ck_assert(!m->a->adapter && m->b->adapter);
+        AgScope s = ag_begin(AG_NO_GRAD);
+        Tensor *x = tensor_ones(SHAPE(1, 6)), *y = nn_linear(m->b, x);
+        ck_assert_double_eq_tol(tensor_data(y)[0], tensor_data(ag_linear(x, m->b->weight, m->b->bias))[0] + 6, 1e-5);
+        ag_end(s);
+        ag_free(m);
+    }
+}
+END_TEST
+
+START_TEST(a_linear_has_one_adapter)
+{
+    Pair *m = pair_new();
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = only_a }));
+    Module *first = m->a->adapter;
+    EXPECT_USAGE_ERROR("nn_add_child: Linear already has a part in the field for \"adapter\"", own_add(m->a, "Own"));
+    ck_assert_ptr_eq(m->a->adapter, first);
+    nn_lora_merge(m);
+    own_add(m->a, "Own");
+    EXPECT_USAGE_ERROR("Linear already has a \"adapter\"", own_add(m->a, "Own"));
+    ag_free(m);
+
+    m = pair_new();
+    own_add(m->b, "Own");
+    EXPECT_USAGE_ERROR("nn_lora_add: b.weight has an adapter",
+                       nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = a_and_b }));
+    ck_assert(!m->a->adapter && tensor_requires_grad(m->a->weight) && tensor_requires_grad(m->b->bias));
+    ag_free(m);
+}
+END_TEST
+
+/* A weight that is tied to another one after nn_lora_add still has its adapter. */
+START_TEST(an_adapter_of_a_tied_weight_is_saved_and_merged)
+{
+    typedef struct { Module module; Linear *first, *a; } Two;
+    Two *m = nn_new(Two), *again = nn_new(Two);
+    nn_child(m, first, nn_linear_new_no_bias(4, 6));
+    nn_child(m, a, nn_linear_new_no_bias(4, 6));
+    nn_child(again, first, nn_linear_new_no_bias(4, 6));
+    nn_child(again, a, nn_linear_new_no_bias(4, 6));
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = only_a }));
+    randomize(m);
+    nn_tie(m->a, weight, m->first->weight);
+    expect_done(nn_lora_save(m, in_folder("")));
+    expect_done(nn_lora_load(again, in_folder("")));
+    AgScope s = ag_begin(AG_NO_GRAD);
+    check_close("lora_B", lora(again->a)->lora_B->weight, lora(m->a)->lora_B->weight, 0);
+    Tensor *x = tensor_ones(SHAPE(1, 4)), *before = nn_linear(m->a, x);
+    nn_lora_merge(m);
+    ck_assert_ptr_null(m->a->adapter);
+    check_close("merged", nn_linear(m->a, x), before, 1e-5);
+    ag_end(s);
+    ag_free(again);
+    ag_free(m);
+}
+END_TEST
+
+/* Parts that were registered, or tied to the adapter, later stay whole when it is removed. */
+START_TEST(an_adapter_is_removed_from_anywhere)
+{
+    typedef struct { Module module; Pair *pair; Tensor *same; Linear *last; } Outer;
+    Outer *m = nn_new(Outer);
+    nn_child(m, pair, pair_new());
+    nn_child(m, last, nn_linear_new(2, 2));
+    Linear *a = m->pair->a, *b = m->pair->b;
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = only_a }));
+    randomize(m);
+    nn_tie(a, bias, b->bias);
+    nn_tie(m, same, lora(a)->lora_A->weight);
+    ck_assert_str_eq(tensor_get_name(m->same), "pair.a.lora_A.weight");
+    nn_lora_merge(m);
+    ck_assert_str_eq(tensor_get_name(m->same), "same");
+    ck_assert(!a->adapter && a->bias == b->bias && nn_find(m, "pair.a.bias") == b->bias);
+    ck_assert(nn_find(m, "same") == m->same && tensor_dim(m->same, 1) == 4);
+    Outer *copy = nn_clone(m);
+    check_same_parameters(m, copy);
+    expect_done(nn_lora_add(m, (NnLoraOptions){ .rank = 2, .alpha = 4, .targets = only_a }));
+    ag_free(copy);
+    ag_free(m);
+}
+END_TEST
+
 /* The weight of the last layer is the module's last tensor. */
 START_TEST(the_last_layer_is_adapted)
 {
@@ -371,13 +527,6 @@ START_TEST(the_last_layer_is_adapted)
     ag_free(m);
 }
 END_TEST
-
-static GPT *small_gpt(void)
-{
-    GPT *m = gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 13, .context = 6, .eps = 1e-5 });
-    nn_eval(m);
-    return m;
-}
 
 /* Writes the tensors of in_folder("adapter_model.safetensors") under other names: `from`, behind "base_model.model.", becomes
  * `to`. */
@@ -997,6 +1146,11 @@ Suite *lora_suite(void)
     tcase_add_test(t, a_weight_is_read_by_the_name_that_peft_gives_it);
     tcase_add_test(t, other_modules_need_target_modules);
     tcase_add_test(t, models_with_adapters_are_not_written);
+    tcase_add_test(t, models_with_other_adapters_are_not_written);
+    tcase_add_test(t, other_adapters_are_no_lora);
+    tcase_add_test(t, a_linear_has_one_adapter);
+    tcase_add_test(t, an_adapter_of_a_tied_weight_is_saved_and_merged);
+    tcase_add_test(t, an_adapter_is_removed_from_anywhere);
     tcase_add_test(t, alpha_is_saved_as_it_was_given);
     tcase_add_test(t, adapters_can_have_different_options);
     tcase_add_test(t, each_setting_of_peft_counts);

@@ -321,6 +321,10 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
                        nn_tie(net->fc1, weight, net->fc2->weight));
     EXPECT_USAGE_ERROR("nn_add_tensor: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
+    EXPECT_USAGE_ERROR("nn_add_tensor: Net already has a part in the field for \"other\"",
+                       nn_param_named(net, scale, SHAPE(1), "other"));
+    EXPECT_USAGE_ERROR("nn_add_child: Net already has a part in the field for \"other\"",
+                       nn_child_named(net, fc1, nn_linear_new(2, 3), "other"));
     Tensor *elsewhere = NULL;
     EXPECT_USAGE_ERROR("the field for \"x\" is not in the struct Net",
                        nn_add_tensor(&net->module, &elsewhere, SHAPE(1), AG_REAL, true, true, "x"));
@@ -400,6 +404,70 @@ START_TEST(messages_show_the_line_of_the_model)
 END_TEST
 
 /* A module whose second child cannot be made. */
+/* ---- adapters of one's own --------------------------------------------------------------------------------------- */
+
+static Linear *adapted_linear(int64_t out, Module *adapter)
+{
+    Linear *l = nn_linear_new(4, out);
+    nn_child(l, adapter, adapter);
+    return l;
+}
+
+static Tensor *no_result(void *self, Tensor *x)
+{
+    (void)self, (void)x;
+    return NULL;
+}
+
+START_TEST(adapters_are_checked)
+{
+    Linear *wide = adapted_linear(1, &nn_linear_new(4, 6)->module);
+    Linear *narrow = adapted_linear(6, &nn_linear_new(4, 1)->module);
+    Linear *none = adapted_linear(6, &nn_linear_new(4, 6)->module);
+    Linear *empty = adapted_linear(6, &nn_linear_new(4, 6)->module);
+    none->adapter->forward = NULL;
+    empty->adapter->forward = no_result;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_ones(SHAPE(5, 4));
+    EXPECT_USAGE_ERROR("nn_linear: the adapter, a Linear, gives (5, 6), expected (5, 1)", nn_linear(wide, x));
+    EXPECT_USAGE_ERROR("nn_linear: the adapter, a Linear, gives (5, 1), expected (5, 6)", nn_linear(narrow, x));
+    EXPECT_USAGE_ERROR("nn_linear: a Linear has no forward with one input", nn_linear(none, x));
+    EXPECT_USAGE_ERROR("nn_linear: the result of the adapter is NULL", nn_linear(empty, x));
+    ag_end(s);
+    ag_free(wide);
+    ag_free(narrow);
+    ag_free(none);
+    ag_free(empty);
+}
+END_TEST
+
+/* A layer of one's own whose forward function is that of a layer of the library. */
+START_TEST(a_forward_of_another_type_is_refused)
+{
+    typedef struct { Module module; void *first, *second, *third; } Other;
+    Sequential *layers = nn_sequential_new();
+    nn_sequential_add(layers, nn_linear_new(4, 4));
+    nn_sequential_add(layers, nn_embedding_new(4, 4));
+    nn_sequential_add(layers, nn_layer_norm_new(4));
+    nn_sequential_add(layers, nn_rms_norm_new(4));
+    nn_sequential_add(layers, nn_dropout_new(0.5));
+    nn_sequential_add(layers, nn_sequential_new());
+    nn_sequential_add(layers, nn_positional_encoding_new(4, 0, 8));
+    nn_sequential_add(layers, nn_positionwise_feed_forward_new(4, 8, 0, AG_RELU));
+    nn_sequential_activation(layers, AG_TANH);
+    Other *other = nn_new(Other);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_ones(SHAPE(1, 4, 4));
+    for (int i = 0; i < layers->n; i++) {
+        other->module.forward = nn_item(Module, layers, i)->forward;
+        EXPECT_USAGE_ERROR("this Other is a module of another type", nn_recompute(other, x));
+    }
+    ag_end(s);
+    ag_free(other);
+    ag_free(layers);
+}
+END_TEST
+
 static void broken_new(void)
 {
     Net *net = nn_new(Net);
@@ -1002,6 +1070,8 @@ Suite *nn_suite(void)
     tcase_add_test(modules, a_clone_can_grow);
     tcase_add_test(modules, a_part_can_be_cloned);
     tcase_add_test(modules, usage_errors_are_reported);
+    tcase_add_test(modules, adapters_are_checked);
+    tcase_add_test(modules, a_forward_of_another_type_is_refused);
     tcase_add_test(modules, modules_that_are_gone_are_reported);
     tcase_add_test(modules, messages_show_the_line_of_the_model);
     tcase_add_test(modules, the_scope_frees_a_half_built_module);

@@ -317,36 +317,6 @@ START_TEST(clipping_bounds_the_joint_norm)
 }
 END_TEST
 
-static Optimizer *one_of_three(int i, Point *p)
-{
-    AgSgd decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
-    return i == 0 ? nn_sgd_new_with(p, decaying) : i == 1 ? nn_adamw_new(p, 0.1) : nn_rmsprop_new(p, 0.1);
-}
-
-/* A step scaled by 1/2 with the sum of two gradients equals a step with their mean. */
-START_TEST(a_scaled_step_averages_accumulated_gradients)
-{
-    for (int i = 0; i < 3; i++) {
-        Point *once = point_new(1, 2), *twice = point_new(1, 2);
-        Optimizer *o = one_of_three(i, once), *p = one_of_three(i, twice);
-        for (int step = 0; step < 3; step++) {
-            give_gradient(once->vector, 2);
-            nn_optimizer_set_lr(o, 0.1);
-            nn_optimizer_step(o);
-            give_gradient(twice->vector, 1);
-            give_gradient(twice->vector, 3);
-            nn_optimizer_set_lr(p, 0.1);
-            nn_optimizer_step_scaled(p, 0.5);
-        }
-        for (int k = 0; k < 2; k++) ck_assert_double_eq(value(once->vector, k), value(twice->vector, k));
-        ag_free(p);
-        ag_free(o);
-        ag_free(twice);
-        ag_free(once);
-    }
-}
-END_TEST
-
 START_TEST(options_are_checked)
 {
     Point *p = point_new(0, 0);
@@ -634,7 +604,6 @@ Suite *optim_suite(void)
     tcase_add_test(steps, a_tied_weight_is_stepped_once);
     tcase_add_test(steps, clipping_by_a_norm_that_is_not_finite);
     tcase_add_test(steps, clipping_bounds_the_joint_norm);
-    tcase_add_test(steps, a_scaled_step_averages_accumulated_gradients);
     tcase_add_test(steps, a_step_between_forward_and_backward_is_reported);
     tcase_add_test(steps, objects_that_are_gone_are_reported);
     tcase_add_test(steps, options_are_checked);

@@ -64,7 +64,7 @@ static Optimizer *momentum(Net *n)
 /* Scales by the norm of the whole gradient, so that it needs all items. */
 static void normed_update(const OptimizerUpdate *u)
 {
-    Tensor *g = u->gradient, *w = u->parameter->tensor;
+    Tensor *g = ag_scale(u->gradient, u->grad_scale), *w = u->parameter->tensor;
     double norm = sqrt((double)tensor_item(ag_sum(ag_mul(g, g)))) + 1e-9;
     tensor_copy(u->state[0], ag_add(ag_scale(u->state[0], 0.9), ag_scale(g, 1 / norm)));
     tensor_copy(w, ag_sub(w, ag_scale(u->state[0], u->lr)));
@@ -244,6 +244,30 @@ static void train_counted(NnProcesses *processes, void *arg)
     ag_free(o);
     ag_free(n);
 }
+
+/* A step of two shards is one with the mean of their gradients. */
+START_TEST(a_step_has_the_mean_of_its_shards)
+{
+    NewOptimizer *const optimizers[] = { adam, momentum, normed, rmsprop };
+    Net *one = net_new(), *two = nn_clone(one);
+    Optimizer *o = optimizers[_i](one), *p = optimizers[_i](two);
+    NnParallel *all = nn_parallel_new(p, 2, NULL);
+    for (int step = 0; step < 3; step++) {
+        AgScope s = ag_begin(AG_RECORD);
+        ag_backward(ag_scale(ag_sum(one->in->weight), 2));
+        nn_optimizer_step(o);
+        while (nn_parallel_shard(all)) ag_backward(ag_scale(ag_sum(two->in->weight), nn_parallel_index(all) ? 3 : 1));
+        nn_parallel_step(all);
+        ag_end(s);
+    }
+    check_same_parameters(one, two);
+    nn_parallel_end(all);
+    ag_free(p);
+    ag_free(o);
+    ag_free(two);
+    ag_free(one);
+}
+END_TEST
 
 typedef struct { const Run *run; char path[512]; } WholeRun;
 
@@ -1183,6 +1207,7 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, a_checkpoint_resumes_on_another_number, 0, 6);
     tcase_add_loop_test(c, whole_runs_are_the_same, 0, N_RUNS);
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
+    tcase_add_loop_test(c, a_step_has_the_mean_of_its_shards, 0, 4);
     tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
     tcase_add_loop_test(c, buffers_are_those_of_the_first_shard, 1, 6);
     tcase_add_test(c, a_loss_that_is_not_finite_changes_no_buffer);

@@ -1,4 +1,4 @@
-/* test_print.c: tensors as text, against PyTorch (fixtures/make_print.py), and graphs as drawings. */
+/* test_print.c: tensors as text, against PyTorch (fixtures/make_print.py). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,73 +180,6 @@ START_TEST(shapes_as_text)
 }
 END_TEST
 
-/* ---- drawings ---------------------------------------------------------------------------------------------------- */
-
-START_TEST(a_small_graph)
-{
-    AgScope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_name(trained(tensor_ones(SHAPE(2, 3))), "fc.\"w\"\\"), *x = tensor_ones(SHAPE(3, 2));
-    Tensor *h = ag_matmul(w, x), *loss = tensor_name(ag_sum(ag_mul(h, h)), "loss");
-    for (int round = 0; round < 2; round++) {
-        char *text = drawn(loss);
-        ck_assert_str_eq(text,
-            "digraph kaeru {\n"
-            "  rankdir=BT;\n"
-            "  node [fontname=\"Helvetica\", fontsize=11];\n"
-            "  n0 [label=\"fc.\\\"w\\\"\\\\\\n(2, 3)\", shape=ellipse, style=filled, fillcolor=\"#cfe8ff\"];\n"
-            "  n1 [label=\"(3, 2)\", shape=ellipse, style=filled, fillcolor=\"#eeeeee\"];\n"
-            "  n2 [label=\"matmul\\n(2, 2)\", shape=box];\n"
-            "  n0 -> n2;\n"
-            "  n1 -> n2;\n"
-            "  n3 [label=\"mul\\n(2, 2)\", shape=box];\n"
-            "  n2 -> n3;\n"
-            "  n2 -> n3;\n"
-            "  n4 [label=\"loss\\nsum_dims\\n()\\n36\", shape=box];\n"
-            "  n3 -> n4;\n"
-            "}\n");
-        free(text);
-        if (round == 0) ag_backward_keep(loss);                 /* does not change the graph */
-    }
-    char *other = drawn(h);                                     /* earlier drawings have no effect */
-    ck_assert_ptr_nonnull(strstr(other, "n2 [label=\"matmul\\n(2, 2)\""));
-    free(other);
-    ag_end(s);
-}
-END_TEST
-
-START_TEST(each_node_once_in_a_large_graph)
-{
-    enum { LAYERS = 300 };
-    AgScope s = ag_begin(AG_RECORD);
-    Tensor *x = trained(tensor_ones(AG_SCALAR));
-    for (int i = 0; i < LAYERS; i++) x = ag_add(x, x);
-    char *text = drawn(x);
-    int nodes = 0, edges = 0;
-    for (char *at = text; (at = strstr(at, "[label=")) != NULL; at++) nodes++;
-    for (char *at = text; (at = strstr(at, "->")) != NULL; at++) edges++;
-    ck_assert_int_eq(nodes, LAYERS + 1);
-    ck_assert_int_eq(edges, 2 * LAYERS);
-    free(text);
-    ag_end(s);
-}
-END_TEST
-
-START_TEST(graphviz_can_read_it)
-{
-    if (system("dot -V >/dev/null 2>&1") != 0) return;          /* not installed */
-    AgScope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_name(trained(tensor_ones(SHAPE(2, 4))), "a \"name\"\nof two lines \\");
-    Tensor *ids = tensor_ints(SHAPE(2), NULL);
-    Tensor *y = ag_cross_entropy(ag_layer_norm(ag_concat(((Tensor *[]){ x, x }), 2, 1), NULL, NULL, AG_NORM_STD_EPS), ids,
-                                 AG_MEAN, -100, 0);
-    FILE *f = popen("dot -Tsvg >/dev/null", "w");
-    ck_assert_ptr_nonnull(f);
-    ag_graph_dot(f, y);
-    ck_assert_int_eq(pclose(f), 0);
-    ag_end(s);
-}
-END_TEST
-
 Suite *print_suite(void)
 {
     Suite *suite = suite_create("print");
@@ -256,10 +189,5 @@ Suite *print_suite(void)
     tcase_add_test(text, printing_to_the_terminal);
     tcase_add_test(text, shapes_as_text);
     suite_add_tcase(suite, text);
-    TCase *drawing = tcase_create("drawing");
-    tcase_add_test(drawing, a_small_graph);
-    tcase_add_test(drawing, each_node_once_in_a_large_graph);
-    tcase_add_test(drawing, graphviz_can_read_it);
-    suite_add_tcase(suite, drawing);
     return suite;
 }

@@ -22,7 +22,7 @@ ends() {
 }
 
 for script in examples/run.sh tests/run.sh tests/trust.sh tests/fresh.sh tests/adopt.sh \
-    tests/machine.sh tests/windows.sh packaging/release.sh; do
+    tests/machine.sh tests/windows.sh tools/count.sh packaging/release.sh; do
     ends 0 stdout "usage: sh $script" "$root/$script" --help
     ends 0 stdout "usage: sh $script" "$root/$script" -h
     ends 2 stderr "$script: there is no " "$root/$script" --nonsense
@@ -35,6 +35,20 @@ done
 ends 2 stderr "tests/trust.sh: unexpected argument '6'" "$root/tests/trust.sh" graphs 5 6
 ends 2 stderr 'tests/trust.sh: guard takes no count' "$root/tests/trust.sh" guard 3 4
 ends 2 stderr "tests/trust.sh: '0' is not a count" "$root/tests/trust.sh" planted 0
+ends 2 stderr 'tools/count.sh: there is no option --output=written' "$root/tools/count.sh" --output=written
+that "a tag that begins with - reaches no command" [ ! -e written ]
+ends 2 stderr "tools/count.sh: unexpected argument 'b'" "$root/tools/count.sh" a b
+ends 2 stderr 'tools/count.sh: there is no tag nonsense' "$root/tools/count.sh" nonsense
+that "one line for an unknown tag" [ "$(wc -l <stderr)" -eq 1 ]
+# A copy inside another repository, with a tag of that one.
+mkdir -p other/copy/tools other/copy/autograd other/copy/nn other/copy/models
+cp "$root/tools/count.sh" other/copy/tools
+for folder in autograd nn models; do echo 'int x;' >other/copy/$folder/x.c; done
+git -C other init -q
+git -C other -c user.name=a -c user.email=a@b commit -q --allow-empty -m a
+git -C other tag theirs
+ends 0 stdout 'lines of code' other/copy/tools/count.sh
+that "the tag of another repository counts" [ "$(head -n 1 stdout)" = 'lines of code' ]
 # shellcheck disable=SC2016
 ends 0 stdout 'usage: mutate.py' -c 'exec python3 "$1" --help' sh "$root/tests/mutate.py"
 # Each entry of mutations.txt fits the sources.

@@ -1,11 +1,40 @@
 #!/bin/sh
-# count.sh [TAG]: counts the lines of code of the library, without comments and blank lines: of the book, which may have 10,000
-# at most, and of each part. With a tag, or if the repository has one, also the change of each folder since then. Tables (.def)
-# count as code; headers that a script writes (calls/, ops.h, op_entries.h, more_entries.h, unicode_table.h) do not count.
+# Counts the lines of code of the library: sh tools/count.sh [TAG]
+
+usage() {
+    cat <<'END'
+usage: sh tools/count.sh [TAG]
+
+Counts the lines of code of the library, without comments and blank lines: of the book, which may have 10,000 at most, and of
+each part. With a tag, or if the repository has one, also the change of each folder since then. Tables (.def) count as code;
+headers that a script writes (calls/, ops.h, more_ops.h, op_entries.h, more_entries.h, unicode_table.h) do not count. The exit
+status is 1 if the book has more lines than it may have, and 2 if the tag is unknown.
+END
+}
+
+refuse() {
+    echo "tools/count.sh: $1" >&2
+    exit 2
+}
+
 set -eu
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 limit=10000
 book='autograd autograd/ops autograd/plain nn models'
+
+[ $# -le 1 ] || refuse "unexpected argument '$2'"
+tag=${1-}
+case $tag in
+--help | -h) usage; exit 0 ;;
+-*) echo "tools/count.sh: there is no option $tag" >&2; usage >&2; exit 2 ;;
+esac
+# In a copy inside another repository, git would find the tags of that one.
+if inside=$(git -C "$root" rev-parse --show-prefix 2>/dev/null) && [ -z "$inside" ]; then
+    : "${tag:=$(git -C "$root" describe --tags --abbrev=0 2>/dev/null || true)}"
+    [ -z "$tag" ] || git -C "$root" rev-parse --quiet --verify "$tag^{commit}" >/dev/null || refuse "there is no tag $tag"
+elif [ "$tag" ]; then
+    refuse "there is no tag $tag: this folder is not the top of a git repository"
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -43,12 +72,12 @@ count() {
         cd "$1"
         find autograd nn models -name build -prune -o -name calls -prune -o \
             \( -name '*.c' -o -name '*.h' -o -name '*.def' \) ! -name op_entries.h ! -name more_entries.h \
-            ! -path autograd/include/kaeru/ops.h ! -name unicode_table.h -print |
+            ! -path 'autograd/include/kaeru/*ops.h' ! -name unicode_table.h -print |
             sed 's|/[^/]*$||' | sort -u | while read -r folder; do
             set --
             for file in "$folder"/*.[ch] "$folder"/*.def; do
                 case $file in
-                *'*'* | */op_entries.h | */more_entries.h | autograd/include/kaeru/ops.h | */unicode_table.h) ;;
+                *'*'* | */op_entries.h | */more_entries.h | autograd/include/kaeru/*ops.h | */unicode_table.h) ;;
                 *) set -- "$@" "$file" ;;
                 esac
             done
@@ -58,7 +87,6 @@ count() {
 }
 
 count "$root" >"$work/now"
-tag=${1:-$(git -C "$root" describe --tags --abbrev=0 2>/dev/null || true)}
 if [ "$tag" ]; then
     mkdir "$work/then"
     git -C "$root" archive "$tag" autograd nn models | tar -x -C "$work/then"

@@ -1,7 +1,4 @@
-/* dot.c: writes graphs as Graphviz drawings: `dot -Tsvg graph.dot > graph.svg`. Operations are boxes, leaves are ellipses.
- *
- * ag_graph_dot draws the graph of a tensor: operations with shapes, leaves by name, scalars with values. ag_graph_frame draws
- * one step of a forward and backward pass. */
+/* dot.c: writes the steps of a forward and backward pass as Graphviz drawings: `dot -Tsvg frame.dot > frame.svg`. */
 #include "checks.h"
 #include "kaeru/debug.h"
 #include "kaeru/tensor.h"
@@ -14,63 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ITEMS = 6 };         /* in frames, larger tensors are drawn as shape, range and norm */
+enum { MAX_ITEMS = 6 };         /* larger tensors are drawn as shape, range and norm */
 /* Colors that also differ on a projector and for colorblind readers. */
 #define REQUIRES_GRAD "#cfe8ff"
 #define CONSTANT      "#eeeeee"
 #define ACTIVE        "#ffd28a"
 #define ACTIVE_EDGE   "#d55e00"
 #define PENDING       "#999999"
-
-/* Writes a line of a label, unless it is NULL. Names come from the program: a quote or backslash must not end the label, and a
- * line break or another control character is a space. */
-static void write_line(FILE *out, const char *s)
-{
-    for (const char *c = s; c && *c; c++) {
-        if (*c == '"' || *c == '\\') fputc('\\', out);
-        fputc((unsigned char)*c < 0x20 ? ' ' : *c, out);
-    }
-    if (s) fputs("\\n", out);
-}
-
-static void begin_graph(FILE *out)
-{
-    fputs("digraph kaeru {\n  rankdir=BT;\n  node [fontname=\"Helvetica\", fontsize=11];\n", out);
-}
-
-static void write_node(FILE *out, const Tensor *t)
-{
-    fprintf(out, "  n%u [label=\"", (unsigned)t->origin.number);
-    write_line(out, t->origin.name);
-    write_line(out, t->op ? t->op->name : NULL);
-    fputs(shape_text(t->shape), out);
-    if (t->numel == 1 && t->data) {
-        fputs("\\n", out);
-        trace_values(out, t, t->data, 1);
-    }
-    if (t->op) fputs("\", shape=box];\n", out);
-    else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? REQUIRES_GRAD : CONSTANT);
-}
-
-void ag_graph_dot(FILE *out, Tensor *y)
-{
-    check_any(__func__, "y", y);
-    ag_check_pointer(__func__, "the file", out);
-    AgScope s = ag_begin(AG_NO_GRAD);
-    uint32_t n;
-    Tensor **node = graph_nodes(__func__, y, &n);
-    begin_graph(out);
-    for (uint32_t i = 0; i < n; i++) {
-        const Tensor *t = node[i];
-        write_node(out, t);
-        for (int j = 0; t->op && j < t->n_in; j++)
-            if (t->in[j]) fprintf(out, "  n%u -> n%u;\n", (unsigned)t->in[j]->origin.number, (unsigned)i);
-    }
-    fputs("}\n", out);
-    ag_end(s);
-}
-
-/* ---- frames: one drawing for each step --------------------------------------------------------------------------- */
 
 /* What a frame shows: the node of the operation that runs (n: none), in the forward or in the backward pass. passed[i][j]: what
  * the rule of node i has passed to its input j so far, if that is one number; else NaN. */
@@ -154,9 +101,8 @@ static void frame_title(FILE *out, const Trace *trace, View view, int step)
 
 static void write_frame(FILE *out, const Trace *trace, View view, int step)
 {
-    begin_graph(out);
-    fputs("  ranksep=0.4;\n  node [fontsize=14, shape=box, height=0.85];\n"
-          "  edge [fontname=\"Helvetica\", fontsize=14, fontcolor=\"" ACTIVE_EDGE "\"];\n", out);
+    fputs("digraph kaeru {\n  rankdir=BT;\n  node [fontname=\"Helvetica\", fontsize=14, shape=box, height=0.85];\n"
+          "  edge [fontname=\"Helvetica\", fontsize=14, fontcolor=\"" ACTIVE_EDGE "\"];\n  ranksep=0.4;\n", out);
     frame_title(out, trace, view, step);
     for (uint32_t i = 0; i < trace->n; i++) {
         frame_node(out, trace, view, i);

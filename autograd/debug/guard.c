@@ -97,7 +97,7 @@ _Noreturn static void error_bad_write(const char *what, const BadWrite *w)
 
 static bool guard_begin(const char *what, Buffer *b)
 {
-    Guarded g = { b, call_place(), user_call()->site, what, thread_id(), false };
+    Guarded g = { b, call_place(), outermost_layer()->site, what, thread_id(), false };
     pthread_mutex_lock(&lock);
     if (n_guarded == capacity) {
         Guarded *larger = realloc(guarded, (2 * n_guarded + 64) * sizeof *guarded);

@@ -3,7 +3,7 @@
 #include "kaeru/debug.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "observers.h"
 #include "op.h"
@@ -63,7 +63,7 @@ WarningWriter *const warning_writer = write_warning;
 /* A warning of the program's call that made y. */
 AG_PRINTF(2, 3) static void warning_of(const Tensor *y, const char *format, ...)
 {
-    const LayerCall *call = user_call();
+    const LayerCall *call = outermost_layer();
     va_list list;
     va_start(list, format);
     write_warning(call->site.file ? call->site : y->origin.site, y->origin.made_by, format, list);
@@ -157,8 +157,8 @@ static void check_step(void)
 static void see(Event event, Tensor *t)
 {
     if (event == COMPUTED) check_operation(t);
-    if (event == STEPPED) check_step();
-    const char *layer = user_call()->function;
+    if (event == STEP_BEGINS) check_step();
+    const char *layer = outermost_layer()->function;
     /* ag_gradcheck computes a function without a graph, again and again with the same masks. */
     if (event == DROPPED && layer && strcmp(layer, "ag_gradcheck") != 0 && !ag_recording())
         warning_of(t, "dropout acts in a scope AG_NO_GRAD: expected nn_eval(model) before that");

@@ -144,7 +144,6 @@ static void binary_piece(const Job *j, int64_t first, int64_t n, Operand a, Oper
     }
 }
 
-/* y (dense, of the walk's shape) = f(a, b). y may be a if a is dense, too. */
 void ISA(binary)(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
     Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .piece = binary_piece };
@@ -206,10 +205,6 @@ static void backward_piece(const Job *j, int64_t first, int64_t n, Operand a, Op
     }
 }
 
-/* da (dense, of the walk's shape) = dy df/da, or with `second` dy df/db; the caller sums it down to the operand's own
- * shape. Not for add and the first operand of sub, whose gradient is dy. Where a and b are equal, max and min give half of dy
- * to each. a and b may be NULL where the rule does not read them: sub reads neither, mul reads the other operand only, div
- * reads b, and for its second operand a too. Only pow reads y. */
 void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
                            const real *b, const real *y, bool add)
 {
@@ -242,8 +237,6 @@ static void select_piece(const Job *j, int64_t first, int64_t n, Operand a, Oper
     else EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
 }
 
-/* y = chosen where the mask is set (with `negate`: not set), else value; with add, y += that. masked_fill, and its backward and
- * that of `where`; two calls make `where`. */
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, real value, bool add)
 {
     Job j = { .negate = negate, .add = add, .value = value, .out = y, .a = mask, .b = chosen, .size_a = 1,

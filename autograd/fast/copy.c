@@ -63,8 +63,6 @@ static int dimension_across(const Rows *r)
     return -1;
 }
 
-/* dst = src, where dst has the walk's strides a and src its strides b: permute, slice, concatenate, expand and, with the roles
- * exchanged, their backward. No two items may share a destination. size: of an element in bytes, 1, 4 or 8. */
 void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 {
     Copy c = { dst, src, size, walk_rows(walk, true, true), -1 };
@@ -98,7 +96,6 @@ static void add_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* dst += src. No two items may share a destination. */
 void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
 {
     Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk, true, true), -1 };

@@ -81,7 +81,6 @@ static float just_below(double low, double high)
     return end;
 }
 
-/* Uniform in [low, high) with 24 random bits: element i is computed from word i%4 of block counter + i/4. */
 void ISA(uniform)(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high)
 {
     k_parallel((n + 3) / 4, GRAIN_BLOCKS, uniform_blocks,
@@ -109,7 +108,6 @@ static void normal_blocks(void *arg, int64_t begin, int64_t end)
                  vfrom_bits(bits))
 }
 
-/* Normal by Box and Muller from pairs of words of the same blocks: element i uses block counter + i/4. */
 void ISA(normal)(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation)
 {
     k_parallel((n + 3) / 4, GRAIN_BLOCKS / 2, normal_blocks,
@@ -128,8 +126,6 @@ static void dropout_blocks(void *arg, int64_t begin, int64_t end)
     EACH_ITEM((void)0, vplus(j->y + i, left, j->add, vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale)))
 }
 
-/* y = x / (1-p) where element i's number of `uniform` in [0, 1) is >= p, else 0; y may be x. p is in [0, 1). The
- * backward is the same call with dy and the same counter. */
 void ISA(dropout)(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter, bool add)
 {
     double drop = p * 0x1p24;

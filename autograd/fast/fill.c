@@ -37,7 +37,6 @@ static void difference_range(void *arg, int64_t begin, int64_t end)
     else EACH(begin, end, j->y, s * (LOAD(j->x) - LOAD(j->x2)));
 }
 
-/* y = (or +=) s (a - b): the backward of k_squared_distance. */
 void ISA(difference)(int64_t n, real *y, const real *a, const real *b, real s, bool add)
 {
     k_parallel(n, GRAIN, difference_range, &(Job){ .y = y, .x = a, .x2 = b, .s = s, .add = add });
@@ -115,7 +114,6 @@ static void square_pieces(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* The sum of (a - b)^2; b NULL: of a^2. */
 double ISA(squared_distance)(int64_t n, const real *a, const real *b)
 {
     double partial[PARTIALS], total = 0;

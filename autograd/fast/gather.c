@@ -19,7 +19,6 @@ static void gather_range(void *arg, int64_t begin, int64_t end)
         memcpy(j->to + r * j->width, j->from + j->ids[r] * j->width, (size_t)j->width * sizeof(float));
 }
 
-/* y[i] = table[ids[i]], rows of `width` items. Its backward: table_grad[ids[i]] += dy[i], in the order of i. */
 void ISA(gather_rows)(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids)
 {
     k_parallel(rows, 1 + GRAIN / (width + 1), gather_range,
@@ -46,7 +45,6 @@ static void scatter_range(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* place, sums: NULL, or a row of an id whose place is not negative is added to that row of `sums` instead. */
 void ISA(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids,
                            const int32_t *place, double *sums)
 {

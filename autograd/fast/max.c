@@ -72,8 +72,6 @@ static void max_strips(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* The largest item (with `least` the smallest) and, if index is given, its first place. NaN counts as the largest and as
- * the smallest. n >= 1. */
 void ISA(max)(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least)
 {
     Job j = { n, inner, y, index, x, least };

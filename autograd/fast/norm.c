@@ -172,9 +172,6 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
     rows_in_double(j, first, last);
 }
 
-/* y = gamma (x - mean) rstd + beta. gamma, beta: (n) or NULL. mean, rest, rstd (rows) are written for backward; the row's mean
- * is mean + rest. rstd = 1 / sqrt(var + eps) with eps_inside, else 1 / (sqrt(var) + eps), and 0 if that divides by 0: y is beta
- * there. var divides by n, or by n-1 if unbiased. */
 void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd, const real *x, const real *gamma,
                       const real *beta, AgNorm kind)
 {
@@ -217,7 +214,6 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* dx, dgamma and dbeta may each be NULL. In a row of variance 0 no gradient passes through the deviation. */
 void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                                bool add_beta, const real *dy, const real *x, const real *mean, const real *rest,
                                const real *rstd, const real *gamma, AgNorm kind)
@@ -252,7 +248,6 @@ static void rms_rows(void *arg, int64_t first, int64_t last)
     rows_in_double(j, first, last);
 }
 
-/* y = gamma x rstd with rstd = 1 / sqrt(mean of x^2 + eps), 0 if that divides by 0. gamma: (n) or NULL. Writes rstd (rows). */
 void ISA(rms_norm)(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), rms_rows,
@@ -280,7 +275,6 @@ static void rms_backward_rows(void *arg, int64_t first, int64_t last)
     backward_rows(arg, first, last, ordinary_rms_backward_rows);
 }
 
-/* dx and dgamma may each be NULL. */
 void ISA(rms_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
                              const real *x, const real *rstd, const real *gamma)
 {
@@ -328,8 +322,6 @@ static void normalize_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* y = (x - mean) factor + beta, each step rounded: x, y (outer, channels, inner), mean, factor, beta (channels). deviation, if
- * not NULL, receives x - mean. */
 void ISA(normalize)(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation, const real *x, const real *mean,
                     const real *factor, const real *beta)
 {

@@ -29,11 +29,7 @@ static void adam_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* Step number `step` (from 1) of Adam with g = grad_scale * grad:
- *     exp_avg = beta1 exp_avg + (1-beta1) g,  exp_avg_sq = beta2 exp_avg_sq + (1-beta2) g^2
- *     w -= lr (exp_avg/c1) / (sqrt(exp_avg_sq/c2) + eps)  with c = 1 - beta^step (adam_correction)
- * Weight decay: first g += weight_decay w, or if decoupled (AdamW) first w -= lr weight_decay w.
- * The step is computed as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
+/* The step is computed as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
 void ISA(adam)(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AgAdam *o,
                int64_t step, double grad_scale)
 {
@@ -76,8 +72,6 @@ static void sgd_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* g = grad_scale * grad + weight_decay w; buf = first ? g : momentum buf + g; w -= lr (nesterov ? g + momentum buf : buf).
- * buf NULL: no momentum. */
 void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const AgSgd *o, bool first, double grad_scale)
 {
     Sgd j = { w, buf, grad, (float)grad_scale, (float)o->weight_decay, (float)o->momentum, (float)o->lr, o->nesterov, first };

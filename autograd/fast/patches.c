@@ -85,7 +85,6 @@ INLINE void add_line(const KPatches *p, Run run, float *line, const float *from)
             line[v * p->stride[1] + run.shift] += from[v];
 }
 
-/* x += the matrix's items, each at its place in x: the transposed function. */
 void ISA(patches_add)(const KPatches *p, real *x, const real *matrix)
 {
     const float *from = matrix;

@@ -249,7 +249,7 @@ static double sum_in_double(const float *x, int64_t n, int64_t step)
     return sum;
 }
 
-/* y = (or +=) scale * sum of x. With scale < 1, as for a mean, y may be finite where the sum in floats is not. */
+/* With scale < 1, as for a mean, y may be finite where the sum in floats is not. */
 void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
 {
     sum_terms((Job){ .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = scale, .add = add, .y = y });
@@ -260,8 +260,6 @@ void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, r
     }
 }
 
-/* y[j] = (or +=) the sum over rows of dy (x - mean - rest) rstd: the dgamma of layer norm, and with mean and rest NULL, which
- * count as 0, that of RMS norm. dy, x: (rows, n); mean, rest, rstd: (rows). */
 void ISA(sum_normalized)(int64_t rows, int64_t n, real *y, const real *dy, const real *x, const real *mean, const real *rest,
                          const real *rstd, bool add)
 {
@@ -290,9 +288,7 @@ static float mean_in_double(const float *x, int64_t n, int64_t step, float *rest
     return mean;
 }
 
-/* y = scale * sum of (x - m)^2, where m is the mean of the x. m is written as mean + rest (outer, inner): where it is large,
- * one float is too coarse.
- * The first mean has rounding errors. The mean of the deviations from it corrects it; what the corrected mean loses by rounding
+/* The first mean has rounding errors. The mean of the deviations from it corrects it; what the corrected mean loses by rounding
  * is `rest`. sum (x - m)^2 = sum (x - mean)^2 - n rest^2. Equal numbers have a variance of exactly 0. */
 void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x, real scale)
 {

@@ -54,7 +54,6 @@ static void softmax_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* y may be x. A row of -infinity gives zeros. */
 void ISA(softmax)(int64_t rows, int64_t n, real *y, const real *x)
 {
     k_parallel(rows, rows_grain(n), softmax_rows, &(Job){ .n = n, .out = y, .x = x });
@@ -107,7 +106,6 @@ static void log_softmax_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* A row of -infinity gives -infinity. */
 void ISA(log_softmax)(int64_t rows, int64_t n, real *y, const real *x)
 {
     k_parallel(rows, rows_grain(n), log_softmax_rows, &(Job){ .n = n, .out = y, .x = x });
@@ -169,10 +167,8 @@ static void loss_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* loss[i] = -log softmax(row i)[target[i]], with label smoothing s: (1-s) times that + s times the mean over classes of
- * -log softmax. loss[i] = 0 where target[i] == ignore. For backward, top[i] = max(row i) and log_sum[i] = log sum
- * exp(row i - top[i]): two numbers, because their sum would lose the digits of the smaller one. Targets are in range. A row of
- * -infinity has a loss of infinity, and its softmax counts as 0. */
+/* top and log_sum are two numbers, because their sum would lose the digits of the smaller one. The
+ * softmax of a row of -infinity counts as 0. */
 void ISA(cross_entropy)(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,
                          const int32_t *target, int32_t ignore, double smoothing)
 {
@@ -200,7 +196,6 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-/* dlogits = scale (softmax - smoothed one-hot), 0 for ignored rows. dlogits may be logits if !add. */
 void ISA(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
                                   const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
                                   real scale, bool add)

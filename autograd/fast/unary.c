@@ -110,7 +110,6 @@ static void forward(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* p and q are the function's own numbers. In place (y == x) is allowed. */
 void ISA(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 {
     k_parallel(n, grain_of[f], forward, &(Forward){ f, y, x, p, q });
@@ -176,7 +175,6 @@ static void backward(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* Reads only the array that the derivative is computed from (K_NEG_READS, ...); the other may be NULL. !add: dx may be dy. */
 void ISA(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                           bool add)
 {

@@ -16,6 +16,7 @@
 #include "gradient_nodes.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "op.h"
 #include "scope.h"
@@ -291,7 +292,7 @@ static void gradient_backward(Tensor *g)
 {
     const Source s = source_of(g);
     Tensor *dy = g->in[OF_DY];
-    check_reads_of(NULL);
+    set_running_rule(NULL);
     AgScope scope = ag_begin(AG_RECORD);
     ag_precision((AgPrecision)g->precision);
     const Tensor *mark = tape();
@@ -407,7 +408,7 @@ static Tensor *recorded_tangent(Tensor *g, Tensor *const *dx)
     const Source s = source_of(g);
     Tensor **part = scope_alloc(what, (size_t)s.of->n_in * sizeof *part);
     bool any = false;
-    check_reads_of(NULL);
+    set_running_rule(NULL);
     if (dx[OF_DY]) {
         source_parts(what, &s, dx[OF_DY], args->wanted, part);
     }

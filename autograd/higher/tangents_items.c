@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "tangents.h"
 
 static const double pi = 3.14159265358979323846;

@@ -1,5 +1,6 @@
 /* tangents_losses.c: tangent rules of losses. The sums over items divide as the loss does. */
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "ops/loss.h"
 #include "tangents.h"

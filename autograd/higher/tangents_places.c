@@ -4,6 +4,7 @@
 #include "conv_blocks.h"
 #include "gather.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "scope.h"
 #include "shape.h"

@@ -1,6 +1,7 @@
 /* tangents_products.c: tangent rules of products and convolutions, which are linear in each of
  * their inputs, and of attention. */
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "conv_blocks.h"
 #include "ops/attention_blocks.h"

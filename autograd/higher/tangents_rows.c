@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "ops/reduce.h"
 #include "tangents.h"
 

@@ -1,5 +1,5 @@
 /* batch_ids.c: which items of a set are a mini-batch: a random order that is computed for each item, without a list. */
-#include "kaeru/tensor.h"
+#include "kaeru/batches.h"
 #include "kernels.h"
 #include "philox.h"
 #include "tensor.h"

@@ -3,7 +3,7 @@
 
 #include "bf16_weights.h"
 #include "checks.h"
-#include "kaeru/bf16.h"
+#include "kaeru/values.h"
 #include "kernels.h"
 #include "shape.h"
 #include "tensor_struct.h"

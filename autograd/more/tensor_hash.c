@@ -2,7 +2,7 @@
 #include "bf16_weights.h"
 #include "checks.h"
 #include "hash.h"
-#include "kaeru/tensor.h"
+#include "kaeru/values.h"
 #include "kernels.h"
 #include "shape.h"
 #include "tensor_struct.h"

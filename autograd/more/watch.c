@@ -2,7 +2,7 @@
 #include "gradients.h"
 #include "kaeru/tensor.h"
 #include "kaeru/watch.h"
-#include "left.h"
+#include "program_calls.h"
 #include "observe.h"
 #include "tensor_struct.h"
 

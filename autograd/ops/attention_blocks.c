@@ -1,18 +1,23 @@
 /* attention_blocks.c: softmax(scale Q K^T) V for every head of every sentence, and its gradients.
- * The weights (T x S) are computed for a few rows at a time, and never stored in full.
  *
- * The queries of a head are taken in blocks of rows. Forward, a block needs three steps: its scores
- * are a matrix product, its weights a softmax of whole rows, and its result is another product.
- * Keys that no row of a causal block can see are left out of the products. Backward computes the
- * weights of a block again, which costs one product of five and saves the memory for them:
+ * The first part of this file has the mathematics. The queries of a head are taken in blocks of
+ * rows, so that the weights (T x S) exist for a few rows at a time, and are never stored in full.
+ * Forward, a block needs three steps: its scores are a matrix product, its weights W a softmax of
+ * whole rows (block_weights), and its result is another product (forward_block). Backward computes
+ * the weights of a block again, which costs one product of five and saves the memory for them
+ * (backward_block):
+ *
  *     dV += W^T dY,  dW = dY V^T,  dScores = W (dW - rowsum(dW W)),  dQ = dScores K scale,
- *     dK += dScores^T Q scale.
- * Forward, any thread may take any block. Backward, the heads that share K and V belong to one
- * thread, because their blocks are added to dK and dV in a fixed order. */
+ *     dK += dScores^T Q scale
+ *
+ * The second part divides the blocks among threads: k_attention and k_attention_backward begin
+ * there. It changes no numbers, and a first reading can leave it out. */
 #include <math.h>
 #include <string.h>
 
 #include "attention_blocks.h"
+
+/* ---- the mathematics: a block ---------------------------------------------------------------- */
 
 /* The rows of a block. k_gemm reorders K and V for each block, so smaller blocks are slower: 32
  * rows take 1.1 times as long with 1024 keys, 8 rows twice as long with 4096 keys (AVX2, Zen 3). */
@@ -20,46 +25,26 @@
 
 static int64_t block_rows(const KAttention *a) { return a->t < BLOCK_ROWS ? a->t : BLOCK_ROWS; }
 
-static int64_t blocks_of(const KAttention *a)
-{
-    return a->t > 0 ? (a->t + block_rows(a) - 1) / block_rows(a) : 0;
-}
-
 /* Returns the length of a row of weights: the keys, filled up to whole blocks of four random
  * numbers, so that one call does the dropout of all rows. */
 static int64_t padded(int64_t keys) { return (keys + 3) / 4 * 4; }
 
-/* Returns the size of one worker's memory: weights, their gradient, and the block's scaled
- * queries. */
-static int64_t worker_items(const KAttention *a)
-{
-    return block_rows(a) * (2 * padded(a->s) + a->k);
-}
-
-/* Returns how many threads share the tasks. */
-static int64_t workers(const KAttention *a, int64_t tasks)
-{
-    /* less work than this takes less time than to wake a thread */
-    enum { SMALL = 65536 };
-    if (tasks <= 1 || a->b * a->h * a->t * a->s * a->k < SMALL) return 1;
-    int64_t n = k_threads();
-    return n < tasks ? n : tasks;
-}
-
-int64_t k_attention_work(const KAttention *a)
-{
-    return worker_items(a) * workers(a, a->b * a->h * a->t);
-}
+/* Returns the number of weights of a block, at most. */
+static int64_t weight_items(const KAttention *a) { return block_rows(a) * padded(a->s); }
 
 /* A call of k_attention or k_attention_backward. All workers read it. */
 typedef struct {
     const KAttention *a;
-    real *y, *dq, *dk, *dv, *work;
+    real *y, *dq, *dk, *dv;
+    real *work;                         /* the memory of the workers, one after another */
     const real *q, *k, *v, *dy;
     bool add_q, add_k, add_v;
-    int64_t workers, blocks;            /* blocks: of each head */
+    int64_t workers;                    /* the number of threads that share the work */
+    int64_t blocks;                     /* the number of blocks of a head */
 } Job;
 
+/* A few queries of a head, and the keys that they can see. Keys that no query of a causal block can
+ * see are left out of its products. */
 typedef struct {
     int64_t b, h;                       /* the sentence and the head */
     int64_t t0, rows;                   /* the block's first query, and how many it has */
@@ -71,6 +56,7 @@ typedef struct {
     const uint32_t *k_pairs, *v_pairs;
 } Block;
 
+/* Returns block `number` of a head. Head i is head i % h of sentence i / h. */
 static Block block_of_head(const Job *job, int64_t head, int64_t number)
 {
     const KAttention *a = job->a;
@@ -103,7 +89,8 @@ static Block block_of_head(const Job *job, int64_t head, int64_t number)
 static void hide_masked(real *row, const uint8_t *seen, int64_t step, int64_t n)
 {
     int64_t j = 0;
-    if (step == 1 && n > 0) {           /* padding is mostly at the end, and memchr is fast */
+    /* Most hidden keys are padding at the end of a sentence: memchr finds the first one fast. */
+    if (step == 1 && n > 0) {
         const uint8_t *first = memchr(seen, 0, (size_t)n);
         j = first ? first - seen : n;
     }
@@ -187,7 +174,99 @@ static void drop(const KAttention *a, const Block *block, real *y)
     }
 }
 
-/* Asks the processor for rows of `bytes` bytes, `step` bytes apart, before they are needed. */
+/* Computes y of a block. `work` has the memory of one worker. */
+static void forward_block(const Job *job, const Block *block, real *work)
+{
+    const KAttention *a = job->a;
+    real *w = work, *scaled = work + 2 * weight_items(a);
+    block_weights(a, block, w, scaled);
+    drop(a, block, w);
+    real *y = job->y + block->b * a->y.b + block->h * a->y.h + block->t0 * a->y.t;
+    KGemm sum = { .m = block->rows, .n = a->k, .k = block->seen, .lda = block->width,
+                  .ldb = a->kv.t, .ldc = a->y.t, .batch = 1, .bf16 = a->bf16,
+                  .b_pairs = block->v_pairs };
+    k_gemm(&sum, y, w, block->v);
+}
+
+/* ---- the mathematics of backward: a block ---------------------------------------------------- */
+
+/* Adds a block's gradients: see the head of this file. If it is the first block of K and V, it
+ * writes dK and dV. */
+static void backward_block(const Job *job, const Block *block, bool first, real *work)
+{
+    const KAttention *a = job->a;
+    int64_t items = weight_items(a), seen = block->seen, width = block->width;
+    real *w = work, *dw = work + items, *scaled = work + 2 * items;
+    real *dropped = scaled + block_rows(a) * a->k;
+    const real *dy = job->dy + block->b * a->y.b + block->h * a->y.h + block->t0 * a->y.t;
+    block_weights(a, block, w, scaled);
+
+    KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t,
+                         .ldb = a->kv.t, .ldc = width, .batch = 1, .bf16 = a->bf16 };
+    KGemm to_keys = { .ta = true, .add = job->add_k || !first, .m = seen, .n = a->k,
+                      .k = block->rows, .lda = width, .ldb = a->k, .ldc = a->kv.t, .batch = 1,
+                      .bf16 = a->bf16 };
+    KGemm to_values = to_keys;
+    to_values.ldb = a->y.t;
+    to_values.add = job->add_v || !first;
+    k_gemm(&to_weights, dw, dy, block->v);              /* dW = dY V^T */
+    for (int64_t i = 0; i < block->rows; i++) {
+        for (int64_t j = seen; j < width; j++) {
+            dw[i * width + j] = 0;
+        }
+    }
+    drop(a, block, dw);
+    const real *kept = w;               /* V was multiplied by the weights that dropout left */
+    if (a->dropout > 0 && job->dv) {
+        memcpy(dropped, w, (size_t)(block->rows * width) * sizeof *w);
+        drop(a, block, dropped);
+        kept = dropped;
+    }
+    if (job->dv) {
+        k_gemm(&to_values, job->dv + block->kv, kept, dy);      /* dV += W^T dY */
+    }
+    k_softmax_backward(block->rows, width, dw, dw, w, false);   /* dw becomes dScores */
+    if (a->dbias) {
+        real *dbias = a->dbias + first_row(a, block) * a->s + block->from;
+        for (int64_t i = 0; i < block->rows; i++) {
+            memcpy(dbias + i * a->s, dw + i * width, (size_t)seen * sizeof *dw);
+        }
+    }
+    if (job->dk) {
+        k_gemm(&to_keys, job->dk + block->kv, dw, scaled);      /* dK += dScores^T Q scale */
+    }
+    if (!job->dq) return;
+    k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);
+    KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width,
+                         .ldb = a->kv.t, .ldc = a->q.t, .batch = 1, .bf16 = a->bf16 };
+    k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);   /* dQ = dScores K scale */
+}
+
+/* ---- the division of the work: threads ------------------------------------------------------- */
+
+static int64_t blocks_of(const KAttention *a)
+{
+    return a->t > 0 ? (a->t + block_rows(a) - 1) / block_rows(a) : 0;
+}
+
+/* Returns the size of one worker's memory: weights, their gradient, and the block's scaled
+ * queries. */
+static int64_t worker_items(const KAttention *a)
+{
+    return 2 * weight_items(a) + block_rows(a) * a->k;
+}
+
+/* Returns how many threads share the tasks. */
+static int64_t workers(const KAttention *a, int64_t tasks)
+{
+    /* less work than this takes less time than to wake a thread */
+    enum { SMALL = 65536 };
+    if (tasks <= 1 || a->b * a->h * a->t * a->s * a->k < SMALL) return 1;
+    int64_t n = k_threads();
+    return n < tasks ? n : tasks;
+}
+
+/* Asks the processor to load rows of `bytes` bytes, `step` bytes apart, before they are needed. */
 static void fetch_rows(const void *x, int64_t rows, int64_t step, int64_t bytes)
 {
     enum { LINE = 64 };
@@ -198,11 +277,11 @@ static void fetch_rows(const void *x, int64_t rows, int64_t step, int64_t bytes)
     }
 }
 
-/* Asks for the rows of the next head, if a head is one block. They lie apart, so the processor does
- * not load them early by itself. */
-static void fetch_ahead(const Job *job, int64_t head)
+/* Asks for the rows of the next head, if it is before `last`, the end of the worker's heads, and a
+ * head is one block. The rows lie apart, so the processor does not load them early by itself. */
+static void fetch_ahead(const Job *job, int64_t head, int64_t last)
 {
-    if (job->blocks != 1) return;
+    if (job->blocks != 1 || head >= last) return;
     const KAttention *a = job->a;
     Block next = block_of_head(job, head, 0);
     /* the bytes of a number of K or V */
@@ -214,26 +293,19 @@ static void fetch_ahead(const Job *job, int64_t head)
     fetch_rows(values, next.seen, a->kv.t * number, a->k * number);
 }
 
-/* ---- forward --------------------------------------------------------------------------------- */
+/* ---- forward: a worker may take any block ---------------------------------------------------- */
 
-/* Computes the block of number `task`, and fetches the rows of the next task, if it is another. */
-static void forward_block(const Job *job, int64_t task, int64_t next, real *work)
+/* Computes a task, which is a block: the blocks of the first head, then those of the next, ... */
+static void forward_task(const Job *job, int64_t task, real *work)
 {
-    const KAttention *a = job->a;
-    Block block = block_of_head(job, task / job->blocks, task % job->blocks);
-    fetch_ahead(job, next);
-    real *w = work, *scaled = work + 2 * block_rows(a) * padded(a->s);
-    block_weights(a, &block, w, scaled);
-    drop(a, &block, w);
-    real *y = job->y + block.b * a->y.b + block.h * a->y.h + block.t0 * a->y.t;
-    KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.width, .ldb = a->kv.t,
-                  .ldc = a->y.t, .batch = 1, .bf16 = a->bf16, .b_pairs = block.v_pairs };
-    k_gemm(&sum, y, w, block.v);
+    const Block block = block_of_head(job, task / job->blocks, task % job->blocks);
+    forward_block(job, &block, work);
 }
 
 /* Computes the tasks of worker w. If there are many heads, these are neighbors, whose rows are near
- * each other and mostly in its cache already. If there are few, the workers take blocks in turn, in
- * every second round from the last worker to the first, because later causal blocks are longer. */
+ * each other and mostly in its cache already. If there are few, the workers take blocks in rounds,
+ * one each. Later blocks of causal attention take longer, so in every second round the last worker
+ * comes first. */
 static void forward_tasks(const Job *job, int64_t w)
 {
     const int64_t heads = job->a->b * job->a->h, tasks = heads * job->blocks;
@@ -242,14 +314,15 @@ static void forward_tasks(const Job *job, int64_t w)
     if (job->blocks == 1 || heads >= 4 * workers) {
         const int64_t last = (w + 1) * tasks / workers;
         for (int64_t task = w * tasks / workers; task < last; task++) {
-            forward_block(job, task, task + 1 < last ? task + 1 : task, work);
+            fetch_ahead(job, task + 1, last);
+            forward_task(job, task, work);
         }
         return;
     }
     for (int64_t round = 0; round * workers < tasks; round++) {
         const int64_t task = round * workers + (round % 2 == 0 ? w : workers - 1 - w);
         if (task < tasks) {
-            forward_block(job, task, task, work);
+            forward_task(job, task, work);
         }
     }
 }
@@ -259,6 +332,11 @@ static void forward_worker(void *arg, int64_t begin, int64_t end)
     for (int64_t w = begin; w < end; w++) {
         forward_tasks(arg, w);
     }
+}
+
+int64_t k_attention_work(const KAttention *a)
+{
+    return worker_items(a) * workers(a, a->b * a->h * a->t);
 }
 
 void k_attention(const KAttention *a, real *y, const real *q, const real *k, const real *v,
@@ -274,58 +352,7 @@ void k_attention(const KAttention *a, real *y, const real *q, const real *k, con
 /* Returns the size of one worker's memory, with the weights that dropout has left. */
 static int64_t backward_items(const KAttention *a)
 {
-    return worker_items(a) + block_rows(a) * padded(a->s);
-}
-
-/* Adds a block's gradients. If it is the first block of K and V, it writes dK and dV. */
-static void backward_block(const Job *job, const Block *block, bool first, real *work)
-{
-    const KAttention *a = job->a;
-    int64_t items = block_rows(a) * padded(a->s), seen = block->seen, width = block->width;
-    real *w = work, *dw = work + items, *scaled = work + 2 * items;
-    real *dropped = scaled + block_rows(a) * a->k;
-    const real *dy = job->dy + block->b * a->y.b + block->h * a->y.h + block->t0 * a->y.t;
-    block_weights(a, block, w, scaled);
-
-    KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t,
-                         .ldb = a->kv.t, .ldc = width, .batch = 1, .bf16 = a->bf16 };
-    KGemm to_keys = { .ta = true, .add = job->add_k || !first, .m = seen, .n = a->k,
-                      .k = block->rows, .lda = width, .ldb = a->k, .ldc = a->kv.t, .batch = 1,
-                      .bf16 = a->bf16 };
-    KGemm to_values = to_keys;
-    to_values.ldb = a->y.t;
-    to_values.add = job->add_v || !first;
-    k_gemm(&to_weights, dw, dy, block->v);
-    for (int64_t i = 0; i < block->rows; i++) {
-        for (int64_t j = seen; j < width; j++) {
-            dw[i * width + j] = 0;
-        }
-    }
-    drop(a, block, dw);
-    const real *kept = w;               /* V was multiplied by the weights that dropout left */
-    if (a->dropout > 0 && job->dv) {
-        memcpy(dropped, w, (size_t)(block->rows * width) * sizeof *w);
-        drop(a, block, dropped);
-        kept = dropped;
-    }
-    if (job->dv) {
-        k_gemm(&to_values, job->dv + block->kv, kept, dy);
-    }
-    k_softmax_backward(block->rows, width, dw, dw, w, false);
-    if (a->dbias) {
-        real *dbias = a->dbias + first_row(a, block) * a->s + block->from;
-        for (int64_t i = 0; i < block->rows; i++) {
-            memcpy(dbias + i * a->s, dw + i * width, (size_t)seen * sizeof *dw);
-        }
-    }
-    if (job->dk) {
-        k_gemm(&to_keys, job->dk + block->kv, dw, scaled);
-    }
-    if (!job->dq) return;
-    k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);
-    KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width,
-                         .ldb = a->kv.t, .ldc = a->q.t, .batch = 1, .bf16 = a->bf16 };
-    k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);
+    return worker_items(a) + weight_items(a);
 }
 
 /* Clears the gradients of a head of keys and values before its first block, which does not reach
@@ -344,6 +371,8 @@ static void clear_head(const Job *job, int64_t head)
     }
 }
 
+/* Computes the tasks of workers. The heads that share K and V belong to one worker, because their
+ * blocks are added to dK and dV in a fixed order. */
 static void backward_worker(void *arg, int64_t begin, int64_t end)
 {
     const Job *job = arg;
@@ -355,7 +384,7 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
         int64_t last = (w + 1) * groups / job->workers * a->group;
         for (int64_t head = w * groups / job->workers * a->group; head < last; head++) {
             bool first = head % a->group == 0;
-            fetch_ahead(job, head + 1 < last ? head + 1 : head);
+            fetch_ahead(job, head + 1, last);
             if (partial && first) {
                 clear_head(job, head / a->group);
             }

@@ -1,5 +1,8 @@
-/* attention_blocks.h: attention of several heads on arrays, composed of kernels. ops_attention.c
- * makes an operation of it. */
+/* attention_blocks.h: attention of several heads on arrays. ops_attention.c makes an operation of
+ * it.
+ *
+ * These functions have names of kernels, but they are not in kernels.h: they are composed of
+ * kernels, and so they are the same for all instruction sets. */
 #ifndef KAERU_ATTENTION_BLOCKS_H
 #define KAERU_ATTENTION_BLOCKS_H
 

@@ -19,8 +19,10 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
-/* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
- * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q ------- */
+/* ---- attention: W = softmax(q k^T / sqrt(K), masked), y = W v -----------------------------------
+ * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q
+ *
+ * With dropout, y = dropout(W) v, dv = dropout(W)^T dy, and dW = dropout(dy v^T). */
 
 /* Returns the width of one of the heads into which `width` must divide. */
 static int64_t check_heads(const char *what, const Tensor *x, int64_t width, int64_t heads)
@@ -83,14 +85,16 @@ static void set_mask(const char *what, KAttention *a, const Tensor *mask)
 }
 
 /* ---- hidden positions: keys that no query sees, and queries that see no key ---------------------
- * Their weights are 0, but 0 times NaN or infinity is NaN. If NaN or infinity occurs, the hidden
- * positions are 0 in a copy of the input. */
+ * Their weights are 0, but 0 times NaN or infinity is NaN. So if NaN or infinity occurs,
+ * run_forward and run_backward compute with a copy of the input in which hidden positions are 0. */
 
+/* Returns whether the attention can have hidden positions. */
 static bool hides(const KAttention *a)
 {
     return a->mask || a->bias || a->window > 0 || (a->causal && a->t > a->s);
 }
 
+/* Returns whether query t of head h sees key s. */
 static bool sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
 {
     int64_t last = t + a->s - a->t;
@@ -146,11 +150,14 @@ static void *without_hidden(const Tensor *y, const KAttention *a, const void *x,
     return copy;
 }
 
-/* Computes the values of y, and returns op_done(y). */
+/* ---- forward and backward -------------------------------------------------------------------- */
+
+/* Computes the values of y, and returns op_done(y). Dropout needs a random number for each weight:
+ * a block of random numbers has four, and each row of S weights begins a new block. */
 static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
 {
-    uint64_t per_row = a->dropout > 0 ? ((uint64_t)a->s + 3) / 4 : 0;
-    AgRandom random = random_blocks((uint64_t)(a->b * a->h * a->t) * per_row);
+    uint64_t blocks_of_row = a->dropout > 0 ? ((uint64_t)a->s + 3) / 4 : 0;
+    AgRandom random = random_blocks((uint64_t)(a->b * a->h * a->t) * blocks_of_row);
     a->seed = random.seed;
     a->counter = random.counter;
     a->bf16 = y->precision == AG_BF16;
@@ -159,10 +166,12 @@ static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *
     }
     real *work = op_scratch(function_of(y), k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);
+    /* NaN or infinity may come from hidden values: compute again without them */
     if (hides(a) && !k_all_finite(y->numel, reals(y))) {
         KAttention clean = *a;
         if (a->v_pairs) {
-            clean.v_pairs = without_hidden(y, a, a->v_pairs, false, sizeof(uint32_t) / 2);
+            size_t bf16 = sizeof(uint32_t) / 2;     /* an item has two numbers */
+            clean.v_pairs = without_hidden(y, a, a->v_pairs, false, bf16);
         } else {
             v = without_hidden(y, a, v, false, sizeof(real));
         }

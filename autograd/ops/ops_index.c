@@ -30,6 +30,7 @@ void check_ids(const char *what, const Tensor *ids, int64_t below)
  * grows when a term is less than half of its last digit. So the rows of ids that occur more than
  * MANY times are summed in double. */
 
+/* Stops a count at MANY + 1: nobody asks for more. */
 bool count_ids(int64_t m, const int32_t *ids, int32_t *count)
 {
     for (int64_t j = 0; j < m; j++) {
@@ -38,8 +39,10 @@ bool count_ids(int64_t m, const int32_t *ids, int32_t *count)
     bool any = false;
     for (int64_t j = 0; j < m; j++) {
         int32_t *c = &count[ids[j]];
-        *c += *c <= MANY;
-        any |= *c > MANY;
+        if (*c <= MANY) {
+            (*c)++;
+        }
+        any = any || *c > MANY;
     }
     return any;
 }

@@ -47,6 +47,8 @@ void mse_loss_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *target = y->in[1];
     real factor = *grad_of(y) * (real)(2 / (double)x->numel);
+    /* grad_into takes no memory of values that this rule still reads: it counts among their
+     * readers until it has ended */
     Grad g = grad_into(x);
     if (g.data) {
         k_difference(x->numel, g.data, reals(x), reals(target), factor, g.add);
@@ -183,14 +185,16 @@ Tensor *ag_label_smoothing(Tensor *log_p, Tensor *target, int padding, double sm
     real *row_sum = op_scratch(__func__, c.rows, sizeof *row_sum);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
     double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
-    double at_peak = peak > 0 ? peak * ag_math_log(peak) : 0;       /* the sum of t ln t of a row */
-    double entropy = at_peak + (rest > 0 ? smoothing * ag_math_log(rest) : 0);
+    double at_peak = peak > 0 ? peak * ag_math_log(peak) : 0;
+    double elsewhere = rest > 0 ? smoothing * ag_math_log(rest) : 0;
+    double entropy = at_peak + elsewhere;       /* the sum of t ln t in a row */
     for (int64_t i = 0; i < c.rows; i++) {
         int32_t t = ints(target)[i];
         if (t == padding) continue;
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
-        /* A padding that is masked is infinite or most of the sum: the difference is not exact. */
+        /* If the program has masked the padding, its log_p is infinite or most of the row's sum.
+         * Then the difference has lost the digits of the others, and they are summed again. */
         bool is_most = 2 * fabs((double)row[padding]) > fabs((double)row_sum[i]);
         if (!isfinite(row_sum[i]) || is_most) {
             others = sum_others(c.n, row, t, padding);

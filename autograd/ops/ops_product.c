@@ -1,6 +1,7 @@
 /* ops_product.c: matrix products: matmul and linear. The arithmetic is one kernel, k_gemm, which
- * also multiplies transposed matrices, as the rules of both operations do. Read linear first: it is
- * shorter, because matmul broadcasts its batch dimensions. */
+ * also multiplies transposed matrices, as the rules of both operations do. OP_linear is the index
+ * of linear's entry in the table of operations (table.h). Read linear first: it is shorter, because
+ * matmul broadcasts its batch dimensions. */
 #include "bf16_weights.h"
 #include "checks.h"
 #include "gradients.h"
@@ -33,16 +34,14 @@ static AgShape batch_part(const AgShape *s)
     return batch;
 }
 
-/* Sets *p. If b is a single matrix, a counts as one matrix with the rows of its whole batch. Some
- * empty matrices b have as many items as a single one, so a must have all matrices of y, too. Only
- * the strides of the batch dimensions are set: to clear the rest takes as long as a small
- * product. */
+/* Sets *p. If b is a single matrix, a counts as one matrix with the rows of its whole batch: one
+ * product computes all. Of the strides, only those of the batch dimensions are set, because to
+ * clear all of *p takes as long as a small product. */
 static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Tensor *b)
 {
     p->n = a->shape.dim[a->shape.ndim - 2];
     p->k = a->shape.dim[a->shape.ndim - 1];
     p->m = b->shape.dim[b->shape.ndim - 1];
-    /* the usual case, without what follows, which takes as long as a small product */
     if (b->shape.ndim == 2) {
         p->n = row_count(a);
         p->count = 1;
@@ -52,6 +51,8 @@ static void find_matrices(Matmul *p, const Tensor *y, const Tensor *a, const Ten
     AgShape batch = batch_part(&y->shape);
     AgShape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape);
     p->count = ag_shape_numel(batch);
+    /* b may also be a single matrix with batch dimensions of size 1. The test of a's size is for
+     * empty matrices: any number of them has as many items as a single one, none. */
     if (b->numel == p->k * p->m && a->numel == p->count * p->n * p->k) {
         p->n *= p->count;
         p->count = 1;
@@ -297,7 +298,7 @@ void linear_backward(Tensor *y)
     Grad dbias = grad_into(bias);
     Grad dweight = grad_into(weight);
     linear_gradients(&size, none, dweight, dbias, grad_of(y), reals_if(x, dweight.data), NULL);
-    /* from here on, the gradient of x may take the memory of x's values */
+    /* The values of x are not read again, so that dx may take their memory. */
     rule_has_read(y);
     if (x->requires_grad) {
         linear_gradients(&size, grad_into(x), none, none, grad_of(y), NULL, weight_reals(weight));

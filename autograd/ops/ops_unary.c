@@ -12,6 +12,8 @@
 #include "tape.h"
 #include "tensor_struct.h"
 
+/* ---- forward and backward -------------------------------------------------------------------- */
+
 /* The numbers of an operation, for example the factor of scale. They are stored unless both are
  * 0. */
 typedef struct { double p, q; } UnaryArgs;

@@ -1,5 +1,6 @@
-/* elementwise.c: functions of one and of two numbers for each item of arrays, as plain loops. See
- * plain.h. The formulas of most functions of one number are in unary_functions.def. */
+/* elementwise.c: functions of one and of two numbers for each item of arrays, select, copies and
+ * simple loops such as fill, as plain loops. See plain.h. The formulas of most functions of one
+ * number are in unary_functions.def. */
 #include "plain.h"
 
 #include <math.h>

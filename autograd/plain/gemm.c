@@ -1,7 +1,8 @@
 /* gemm.c: the matrix product as plain loops. See plain.h.
  *
  * Each item of C is a sum of k products: `dot`, or `dot_bf16` for bfloat16. The order of additions
- * and roundings is that of kernels.h, so k_gemm must return the same bits. */
+ * and roundings is that of kernels.h, so k_gemm must return the same bits, except with GELU, for
+ * which these loops call libm. */
 #include "plain.h"
 
 #include <math.h>

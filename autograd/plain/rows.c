@@ -1,5 +1,5 @@
-/* rows.c: sums and other reductions, softmax, norms, the cross entropy and tables, as plain loops.
- * See plain.h.
+/* rows.c: sums and other reductions, softmax, norms, rotations, the cross entropy and tables, as
+ * plain loops. See plain.h.
  *
  * (outer, n, inner) is the shape of an array that is reduced to (outer, inner). The other kernels
  * have rows of n items that lie one after another. */
@@ -174,7 +174,6 @@ void ref_log_softmax(int64_t rows, int64_t n, real *y, const real *x)
 }
 
 /* Computes dx = dy - e^y sum(dy). */
-
 void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y,
                               bool add)
 {
@@ -197,8 +196,8 @@ static double variance_divisor(int64_t n, AgNorm kind)
     return (double)(kind.unbiased && n > 1 ? n - 1 : n);
 }
 
-/* Computes y = (x - mean) / deviation gamma + beta. The mean is stored as two numbers: as a real it
- * loses the `rest`. */
+/* Computes y = (x - mean) / deviation gamma + beta. The mean is stored as the sum of two numbers,
+ * mean + rest: a single real would lose digits of a large mean. */
 void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rest, real *rstd,
                     const real *x, const real *gamma, const real *beta, AgNorm kind)
 {
@@ -269,7 +268,7 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
     }
 }
 
-/* ---- RMS norm, rotations --------------------------------------------------------------------- */
+/* ---- normalization by given numbers, RMS norm, rotations ------------------------------------- */
 
 void ref_normalize(int64_t outer, int64_t channels, int64_t inner, real *y, real *deviation,
                    const real *x, const real *mean, const real *factor, const real *beta)

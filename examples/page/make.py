@@ -31,7 +31,7 @@ PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
 # ---- the engine --------------------------------------------------------------------------------------------------------
 
 # The library's own sources, with the pool of one thread. In the place of the files are those of the folder wasm.
-SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c", "autograd/ops/*.c", "autograd/debug/*.c",
+SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/shared/utf8.c", "autograd/ops/*.c", "autograd/debug/*.c",
            "autograd/fast/*.c", "autograd/higher/*.c", "autograd/memory/*.c", "autograd/more/*.c", "autograd/ops/more/*.c",
            "nn/*.c", "nn/files/*.c", "nn/options/*.c",
            "models/lora/*.c", "nn/more/*.c", "nn/parallel/*.c", "models/*.c", "models/files/*.c", "models/llama/*.c",
@@ -43,9 +43,9 @@ SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/system/utf8.c",
 REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/table.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
-            "models/include", "autograd/fast", "autograd/fast/simd", "autograd/system", "autograd/ops", "autograd/ops/more",
-            "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel", "models", "models/files",
-            "models/llama", "models/lora", "models/text", "models/lm", "models/train"]
+            "models/include", "autograd/fast", "autograd/fast/simd", "autograd/shared", "autograd/system", "autograd/ops",
+            "autograd/ops/more", "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel",
+            "models", "models/files", "models/llama", "models/lora", "models/text", "models/lm", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
 
 # As meson.build has them: the same bits everywhere.

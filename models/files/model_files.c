@@ -1,13 +1,12 @@
 /* model_files.c: reads the options of a checkpoint's model, compares the size of a file with that of a model, and loads
  * weights. */
-#include <string.h>
-
 #include "config.h"
 #include "kaeru/nn.h"
 #include "kaeru/tensor_files.h"
 #include "model_files.h"
 #include "stored.h"
 #include "system.h"
+#include "walk.h"
 
 bool checkpoint_options(const char *path, const NnFields *fields, void *o)
 {
@@ -46,11 +45,13 @@ bool model_may_be_made(const char *path, double parameters, double tensors)
 
 bool weights_are_whole(void *model)
 {
-    NnParameters *p = nn_parameters(model);
-    bool whole = true;
-    for (int i = 0; i < p->n; i++) whole = whole && !strstr(p->item[i].name, ".lora_");
-    ag_free(p);
-    return whole || ag_set_error("this %s has adapters: expected nn_lora_merge before", ((Module *)model)->type);
+    Walk walk = walk_below(model);
+    if (!walk_adapted(&walk)) return true;
+    char *name = slot_path(NULL, model, walk.holder, walk.slot->name);
+    ag_set_error("this %s has adapters: expected nn_lora_merge before, and none of another kind; the first is that of %s",
+                 ((Module *)model)->type, name);
+    ag_free(name);
+    return false;
 }
 
 void *model_filled(void *model, const char *path, NnLoadOptions how)

@@ -3,6 +3,8 @@
  * attention alone, which turns queries and keys by angles that grow with the position. */
 #include "kaeru/autograd.h"
 #include "kaeru/llama.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "language.h"
 #include "llama_parts.h"
 

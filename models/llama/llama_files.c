@@ -4,7 +4,7 @@
 
 #include "kaeru/frozen.h"
 #include "kaeru/llama.h"
-#include "left.h"
+#include "program_calls.h"
 #include "config.h"
 #include "llama_parts.h"
 #include "model_files.h"

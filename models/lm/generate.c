@@ -3,7 +3,7 @@
 #include "kaeru/frozen.h"
 #include "kaeru/generate.h"
 #include "kaeru/language.h"
-#include "left.h"
+#include "program_calls.h"
 #include "language.h"
 
 /* Reads n ids that follow those in the cache, and samples the next one; -1 if lm_sample_next fails. */

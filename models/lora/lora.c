@@ -1,5 +1,6 @@
 /* lora.c: adapters of Linears (Hu et al. 2021). */
 #include "kaeru/autograd.h"
+#include "kaeru/values.h"
 #include "lora_parts.h"
 #include "frozen.h"
 #include "walk.h"
@@ -16,7 +17,7 @@ Linear *lora_linear_of(const NnNamedTensor *p)
 Lora *lora_of(const NnNamedTensor *p)
 {
     Linear *l = lora_linear_of(p);
-    return l && l->adapter && strcmp(l->adapter->type, "Lora") == 0 ? (Lora *)l->adapter : NULL;
+    return l && l->adapter && is_lora(l->adapter) ? (Lora *)l->adapter : NULL;
 }
 
 bool lora_is_named(const NnNamedTensor *p, const char *target)
@@ -38,8 +39,15 @@ static double scale_of(const Lora *a)
 static Tensor *lora_forward(void *self, Tensor *x)                          /* (..,in) -> (..,out) */
 {
     Lora *a = self;
+    nn_check_type("nn_linear", a, sizeof *a, "Lora");
     Tensor *y = nn_linear(a->lora_B, nn_linear(a->lora_A, nn_dropout(a->lora_dropout, x)));
     return ag_scale(y, scale_of(a));
+}
+
+/* By its function: a program may have a type of its own with the name Lora. */
+bool is_lora(const Module *adapter)
+{
+    return adapter->forward == lora_forward && adapter->size == sizeof(Lora);
 }
 
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
@@ -58,11 +66,34 @@ void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
     if (!l->module.training) nn_eval(l);
 }
 
+/* Gives the tensors of a removed module that others below `root` are tied to, which it owns as the first, to the next one. */
+static void hand_over_ties(Module *removed, Module *root)
+{
+    for (Walk walk = walk_below(removed); walk_slot(&walk); ) {
+        Walk other = walk_below(root);
+        while (walk_slot(&other) && other.slot->tensor != walk.slot->tensor) {
+        }
+        if (!other.slot) continue;
+        other.slot->tied = false;
+        ag_set_part(other.slot->tensor, other.holder, other.holder->type);
+        name_tensors(other.holder);
+    }
+}
+
+/* Removes the adapter and its slot, which need not be the last one of the Linear. */
 static void lora_remove(Lora *a)
 {
     Linear *l = (Linear *)a->module.parent;
-    l->module.n_slots--;                                /* the last slot */
+    Module *m = &l->module;
+    m->n_slots--;
+    for (int i = a->module.index; i < m->n_slots; i++) {
+        m->slots[i] = m->slots[i + 1];
+        if (m->slots[i].child) {
+            m->slots[i].child->index = i;
+        }
+    }
     l->adapter = a->module.parent = NULL;
+    hand_over_ties(&a->module, module_root(m));
     ag_set_part(a, NULL, NULL);
     ag_free(a);
 }
@@ -97,7 +128,7 @@ bool nn_lora_add(void *module, NnLoraOptions o)
         bool found = false;
         for (int i = 0; i < p->n; i++) {
             if (!lora_is_named(&p->item[i], *target)) continue;
-            if (lora_of(&p->item[i])) ag_usage_error(__func__, "%s has an adapter", p->item[i].name);
+            if (lora_linear_of(&p->item[i])->adapter) ag_usage_error(__func__, "%s has an adapter", p->item[i].name);
             chosen[i] = found = true;
         }
         if (!found) good = not_found(module, *target);
@@ -124,7 +155,7 @@ static void merge(const Lora *a)
 
 void lora_remove_all(void *module, bool merged)
 {
-    NnParameters *p = nn_parameters(module);
+    NnParameters *p = saved_parameters(module, true, false);    /* a weight may be tied since nn_lora_add */
     for (int i = p->n - 1; i >= 0; i--) {               /* an adapter's own tensors are behind the weight of its Linear */
         Lora *a = lora_of(&p->item[i]);
         if (a && merged) merge(a);

@@ -11,6 +11,7 @@
 #include "numbers.h"
 #include "stored.h"
 #include "utf8.h"
+#include "walk.h"
 #include "frozen.h"
 
 #define PREFIX "base_model.model."
@@ -160,36 +161,50 @@ static JsonWriter *config_of(void *owner, const void *module, const NnParameters
     return w;
 }
 
-static NnParameters *parameters_of(const char *what, void *module, const char *folder)
+/* Returns the parameters; with_ties: a tied one once for each of its names. Checks the arguments of function `what`. */
+static NnParameters *parameters_of(const char *what, void *module, const char *folder, bool with_ties)
 {
     nn_check(what, module, 0);
     ag_check_pointer(what, "folder", folder);
-    NnParameters *p = nn_parameters(module);
+    NnParameters *p = saved_parameters(module, with_ties, false);
     if (p->n && (void *)lora_linear_of(&p->item[0]) == module)
         ag_usage_error(what, "a Linear alone has no name for the file: expected a module that contains it");
     return p;
 }
 
+/* Whether all adapters of the module are LoRA; false with ag_error(). */
+static bool has_lora_alone(void *owner, void *module, const char *folder)
+{
+    for (Walk walk = walk_below(module); ; ) {
+        const Linear *l = walk_adapted(&walk);
+        if (!l) return true;
+        if (!is_lora(l->adapter)) {
+            return ag_set_error("%s: the adapter of %s is a %s, but the files can have LoRA alone", folder,
+                                slot_path(owner, module, walk.holder, walk.slot->name), l->adapter->type);
+        }
+    }
+}
+
 /* nn_lora_save_with in the name of function `what`. */
 static bool save(const char *what, void *module, const char *folder, NnLoraSaveOptions how)
 {
-    NnParameters *p = parameters_of(what, module, folder);
+    NnParameters *p = parameters_of(what, module, folder, true);
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Lora *first = NULL;
     size_t n = 0;
-    bool done = true;
+    bool done = has_lora_alone(p, module, folder);
     for (int i = 0; i < p->n; i++) {
         const Lora *a = lora_of(&p->item[i]);
         if (!a) continue;
         if (!first) first = a;
-        if (a->lora_dropout->p != first->lora_dropout->p)
+        if (done && a->lora_dropout->p != first->lora_dropout->p)
             done = ag_set_error("%s: adapters have the dropouts %g and %g, but the file has one for all", folder,
                                 first->lora_dropout->p, a->lora_dropout->p);
         const char *name = library_name(p, module, usual_prefix(module), p->item[i].name);
         entry[n++] = st_entry(matrix_name(p, name, 'A'), a->lora_A->weight);
         entry[n++] = st_entry(matrix_name(p, name, 'B'), a->lora_B->weight);
     }
-    if (!first) ag_usage_error(what, "this %s has no adapters", ((Module *)module)->type);
+    if (done && !first) ag_usage_error(what, "this %s has no adapters", ((Module *)module)->type);
     const char *config_path = text_printf(p, "%s/adapter_config.json", folder);
     FileWriter *config = done ? config_write(p, config_path, config_of(p, module, p, first, how.base)) : NULL;
     done = config && st_write_described(text_printf(p, "%s/adapter_model.safetensors", folder), entry, n, NULL, config);
@@ -588,9 +603,12 @@ static void rename_parameter(void *adapter_file, const char *name, char *out, si
 bool nn_lora_load(void *module, const char *folder)
 {
     AG_LAYER;
-    NnParameters *p = parameters_of(__func__, module, folder);
-    for (int i = 0; i < p->n; i++)
-        if (is_of_adapter(&p->item[i])) ag_usage_error(__func__, "this module has adapters: %s", p->item[i].name);
+    NnParameters *p = parameters_of(__func__, module, folder, false);
+    Walk walk = walk_below(module);
+    if (walk_adapted(&walk)) {
+        ag_usage_error(__func__, "this module has adapters: that of %s is one",
+                       slot_path(p, module, walk.holder, walk.slot->name));
+    }
     const char *weights = text_printf(p, "%s/adapter_model.safetensors", folder);
     AdapterConfig a = { .dropout = 0 };
     Config c;

@@ -15,6 +15,7 @@
  * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
 #include "arguments.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kaeru/seq2seq.h"
 #include "decoding.h"
 
@@ -96,13 +97,6 @@ Tensor *seq2seq_forward(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
         h[i] = ag_unsqueeze(decoder_step(m, &s, ag_squeeze(ag_slice(words, 1, i, i + 1), 1), &state, &weights[i]), 1);
     if (m->keep_weights && m->score) m->weights = ag_concat(weights, (int)time, 1);
     return transformer_generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
-}
-
-Tensor *seq2seq_loss(Seq2Seq *m, const TransformerBatch *b, int32_t pad)
-{
-    NN_LAYER(m);
-    ag_check_pointer(__func__, "batch", b);
-    return ag_nll_loss(seq2seq_forward(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
 typedef struct { Seq2Seq *m; Source source; RecurrentState state; } Decoding;

@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "decoding.h"
+#include "kaeru/more_functions.h"
 #include "kaeru/training.h"
 #include "walk.h"
 

@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "arguments.h"
 #include "kaeru/schedule.h"
-#include "left.h"
+#include "program_calls.h"
 #include "kaeru/training.h"
 #include "losses.h"
 #include "optimizer.h"

@@ -17,7 +17,8 @@
 
 #include "kaeru/checkpoint.h"
 #include "kaeru/tensor.h"
-#include "left.h"
+#include "kaeru/values.h"
+#include "program_calls.h"
 #include "numbers.h"
 #include "optimizer.h"
 #include "settings.h"

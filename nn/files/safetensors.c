@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kaeru/values.h"
 #include "numbers.h"
 #include "settings.h"
 #include "stored.h"

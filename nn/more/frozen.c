@@ -16,12 +16,8 @@ void nn_pack_weights(void *module, bool packed)
     }
 }
 
-bool is_linear(const Module *m)
-{
-    return strcmp(m->type, "Linear") == 0 && m->size == sizeof(Linear);
-}
-
-bool is_of_adapter(const NnNamedTensor *p)
+/* Whether this is a parameter of a Linear's adapter. */
+static bool is_of_adapter(const NnNamedTensor *p)
 {
     for (const Module *m = p->owner; m->parent; m = m->parent) {
         if (is_linear(m->parent) && ((const Linear *)m->parent)->adapter == m) return true;

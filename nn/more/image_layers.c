@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "kaeru/autograd.h"
 #include "kaeru/image_layers.h"
+#include "kaeru/more_ops.h"
 #include "channels.h"
 #include "walk.h"
 

@@ -1,6 +1,8 @@
 /* recurrent.c: the recurrent layers: gated recurrent unit and long short-term memory. */
 #include "arguments.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "kaeru/recurrent.h"
 
 #include <math.h>

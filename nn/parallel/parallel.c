@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kaeru/gradient_arrays.h"
 #include "kaeru/gradients.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
+#include "kaeru/values.h"
 #include "kaeru/watch.h"
 #include "kaeru/version.h"
 #include "parallel_parts.h"

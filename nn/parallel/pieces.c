@@ -1,6 +1,7 @@
 /* pieces.c: the parameters in pieces, each with an owner process; the sums of gradients, and their way to the owners. */
 #include <string.h>
 
+#include "kaeru/gradient_arrays.h"
 #include "kaeru/tensor.h"
 #include "kaeru/updates.h"
 #include "parallel_parts.h"

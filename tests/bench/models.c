@@ -102,10 +102,10 @@ void transformer_step(void *state)
     Translation *t = state;
     AgScope step = ag_begin(AG_RECORD);
     Tensor *y = transformer_forward(t->model, t->batch.src, t->batch.tgt, t->batch.src_mask, t->batch.tgt_mask);
-    ag_backward(ag_label_smoothing(transformer_generator(t->model->generator, y), t->batch.tgt_y, t->criterion.padding_idx,
-                                   t->criterion.smoothing));
-    nn_optimizer_set_lr(t->adam, 1e-4);
-    nn_optimizer_step_scaled(t->adam, 1 / (double)t->batch.ntokens);
+    Tensor *loss = ag_label_smoothing(transformer_generator(t->model->generator, y), t->batch.tgt_y,
+                                      t->criterion.padding_idx, t->criterion.smoothing);
+    ag_backward_from(loss, tensor_full(AG_SCALAR, 1 / (double)t->batch.ntokens));
+    nn_optimizer_step(t->adam);
     ag_end(step);
 }
 

@@ -1,7 +1,7 @@
 """An entry of the reference as a man page."""
 import re
 
-from read_headers import blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
+from read_headers import OPERATIONS, blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
 
 
 def escape(text):
@@ -58,7 +58,7 @@ def listed(title, items):
 
 
 def description(entry):
-    if entry.page.name == "ops.h":
+    if entry.page.name in OPERATIONS:
         forward, _, backward = operation_texts(entry.pieces[0])
         out = f".PP\n{line_of(forward)}\n.PP\nGradient: {line_of(backward)}\n"
         return out + "".join(bullet(note) for note in notes_of(entry))

@@ -5,7 +5,7 @@ import re
 
 import formula
 import markdown
-from read_headers import blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
+from read_headers import OPERATIONS, blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
 
 class Html:
     def __init__(self, reference, version, texts):
@@ -102,7 +102,7 @@ class Html:
         names = entry.functions or entry.types or entry.constants
         heading = ", ".join(names) if len(names) < 5 else ", ".join(names[:4]) + ", …"
         out, rows = [f'<section class="entry"><h3><a href="#{entry.anchor}">{heading}</a></h3>'], []
-        if entry.page.name == "ops.h":
+        if entry.page.name in OPERATIONS:
             text, rows = self.operation(entry)
             out.append(text)
         else:
@@ -137,7 +137,7 @@ aria-label="Search"><ol id="found" hidden></ol></div><a href="pytorch.html">From
             if section.title:
                 out.append(f'<h2 id="section{number}">{self.words(section.title)}</h2>')
                 contents.append(f'<li class="title"><a href="#section{number}">{html.escape(section.title)}</a></li>')
-            if page.name != "ops.h":                # where each entry has it among its notes
+            if page.name not in OPERATIONS:                # where each entry has it among its notes
                 out.append(self.text(section.comment))
             for entry in section.entries:
                 out.append(self.entry(entry))

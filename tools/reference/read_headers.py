@@ -6,6 +6,8 @@ comments. A comment that begins with "----" starts a section. Of #if and #else t
 import re
 import textwrap
 
+OPERATIONS = ("ops.h", "more_ops.h")                # headers that are made of a list of operations
+
 
 class Declaration:
     """text: C source; names: the functions, macros, types and constants that it declares; remark: the comment behind it."""
@@ -233,11 +235,11 @@ class Reader:
         return self.entry.pieces[-1]
 
     def end(self):
-        """An entry that declares nothing is text of its section; in ops.h it is the title of one."""
+        """An entry that declares nothing is text of its section; in a header of OPERATIONS it is the title of one."""
         if self.entry and not self.entry.declarations():
             self.page.sections[-1].entries.pop()
             lines = [line for piece in self.entry.pieces for line in piece.comment]
-            if self.page.name == "ops.h":
+            if self.page.name in OPERATIONS:
                 self.page.sections.append(self.list_heading(" ".join(lines)))
             elif lines:
                 self.page.sections[-1].comment += ["", *lines]
@@ -255,7 +257,7 @@ class Reader:
         elif lines[0].startswith("----"):
             self.end()
             section = section_of(lines)
-            if self.page.name == "ops.h":
+            if self.page.name in OPERATIONS:
                 section = self.list_heading(section.title)
             self.page.sections.append(section)
         else:
@@ -340,7 +342,7 @@ def blocks(lines):
 
 
 def operation_texts(piece):
-    """Of an operation in ops.h: the formula, what follows its colon, the rule of the gradient. Continued lines are indented."""
+    """Of an operation: the formula, what follows its colon, the rule of the gradient. Continued lines are indented."""
     whole = []
     for line in piece.comment:
         if line.startswith("    "):
@@ -360,7 +362,7 @@ def first_sentence(text):
 
 def summary(entry):
     """One line for lists."""
-    if entry.page.name == "ops.h":
+    if entry.page.name in OPERATIONS:
         return operation_texts(entry.pieces[0])[0]
     for piece in entry.pieces:
         texts = [value for kind, value in blocks(piece.comment) if kind == "text"]

@@ -29,7 +29,7 @@ import read_headers
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DOCS = os.path.join(ROOT, "docs")
-NEED_EXAMPLES = ("ops.h", "autograd.h")             # and every layer of nn/
+NEED_EXAMPLES = (*read_headers.OPERATIONS, "autograd.h", "more_functions.h")        # and every layer of nn/
 # What holds everywhere stands once, in the index.
 EVERYWHERE = re.compile(r"\bis NULL$|was freed|\bscope has ended|^\w+ is AG_\w+(, expected AG_\w+)?$|^no memory")
 # A row may have only a part of a message. Shown is what can be understood.

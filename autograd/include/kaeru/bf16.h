@@ -38,13 +38,13 @@ void ag_unpack_weight(Tensor *weight);
  * same results as by the rounded reals, and pass gradients to x. ag_embedding reads its rows, and
  * ag_from_bf16 returns its values as reals. For other functions, its type is wrong. */
 void ag_freeze_bf16(Tensor *weight);
-/* Read or write n rows of a packed matrix (R,C) from row `first` on. A row has C / 2 items. An item
- * has two numbers in bfloat16, the first one in the lower half. */
-void ag_packed_read(const Tensor *t, int64_t first, int64_t n, uint32_t *rows);
-void ag_packed_write(Tensor *t, int64_t first, int64_t n, const uint32_t *rows);
 
 #include "kaeru/calls/bf16.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/values.h"
+#endif
 
 #endif

@@ -30,7 +30,7 @@ AG_PUBLIC_BEGIN
  *                                    "x^3", "dx = dy 3 x^2" };
  *     Tensor *y = ag_custom(&cube, tensor_shape(x), (Tensor *[]){ x }, 1, NULL, 0);
  *
- * It is then an operation like the others: ag_explain explains it, ag_graph_dot draws it, and
+ * It is then an operation like the others: ag_explain explains it, ag_graph_frame draws it, and
  * ag_find_nan searches its values. Check it with ag_gradcheck. */
 enum { AG_CUSTOM_INPUTS = 16 };
 #define AG_NEEDS_NONE 0

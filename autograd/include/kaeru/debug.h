@@ -45,9 +45,6 @@ void ag_explain(FILE *out, Tensor *loss);
 
 /* ---- drawings -------------------------------------------------------------------------------- */
 
-/* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with
- * values. */
-void ag_graph_dot(FILE *out, Tensor *y);
 /* Writes one step of ag_explain as a drawing for Graphviz. Returns the number of frames, n. `frame`
  * is 0 to n - 1. The first half of the frames is the forward pass: each frame adds the value of one
  * operation. The second half is the backward pass: each frame adds the gradients that one rule

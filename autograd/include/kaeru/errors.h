@@ -6,7 +6,7 @@
  * return.
  *
  * Other errors come from outside the program, from files and texts. The function then returns false
- * or NULL, and ag_error() returns the message:
+ * or NULL, and ag_error() returns the message (nn_load is in checkpoint.h):
  *
  *     if (!nn_load("model.bin", model)) {
  *         fprintf(stderr, "%s\n", ag_error());
@@ -75,7 +75,8 @@ void ag_layer_end(const int *of_program);
 /* While ag_warn is on, writes "kaeru: warning: what: text (at FILE:LINE)" to stderr, with the
  * user's line, once for each format. */
 void ag_warning(const char *what, const char *format, ...) AG_PRINTF(2, 3);
-/* Tells the warnings that an optimizer updates parameters now. Returns whether ag_warn is on. */
+/* Tells the warnings that an optimizer begins to update parameters. Returns whether ag_warn is
+ * on. */
 bool ag_warn_of_step(void);
 
 #include "kaeru/calls/errors.h"

@@ -31,13 +31,6 @@ void ag_backward_from(Tensor *y, const Tensor *dy);
  * through it again. */
 void ag_backward_keep(Tensor *loss);
 
-/* Moves the gradient of a leaf into a tensor, which the caller frees (tensor_free). Returns NULL if
- * there is none. */
-Tensor *ag_take_gradient(Tensor *leaf);
-/* Moves it back: `gradient`, from ag_take_gradient, becomes the gradient of the leaf. The tensor is
- * freed. */
-void ag_put_gradient(Tensor *leaf, Tensor *gradient);
-
 /* Keeps t's value and gradient readable after backward. Returns t. */
 Tensor *ag_retain(Tensor *t);
 
@@ -65,5 +58,9 @@ void tensor_zero_grad(Tensor *t);
 #include "kaeru/calls/gradients.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/gradient_arrays.h"
+#endif
 
 #endif

@@ -31,16 +31,12 @@ int64_t  ag_random_below(int64_t n);
 /* Writes 0..n-1 in a random order to `out`. */
 void     ag_random_permutation(int64_t n, int32_t *out);
 
-/* Returns the numbers of the items of a mini-batch of a set of n items: AG_INT (size), for
- * ag_index_select of each tensor of the set. `step` is the number of the batch, from 0 on. n / size
- * batches in turn are an epoch. Its batches have different items, in a random order that is new in
- * each epoch. If n is not a multiple of size, the rest is left out of the epoch. The result depends
- * on the four arguments alone, not on this thread's generator, so a run can continue from its
- * step. */
-Tensor *ag_batch_ids(int64_t n, int64_t size, int64_t step, uint64_t seed);
-
 #include "kaeru/calls/random.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/batches.h"
+#endif
 
 #endif

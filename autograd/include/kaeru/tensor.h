@@ -3,10 +3,10 @@
  *
  *     AgScope s = ag_begin(AG_NO_GRAD);       all that is made from here on lives until ag_end(s)
  *     Tensor *x = tensor_from(SHAPE(2, 2), (ag_real[]){ 1, 2, 3, 4 });
- *     tensor_print(x);
+ *     printf("%g\n", tensor_data(x)[3]);      prints 4
  *     ag_end(s);
  *
- * Operations are in autograd.h. */
+ * Operations are in autograd.h, tensor_print in print.h. */
 #ifndef KAERU_TENSOR_H
 #define KAERU_TENSOR_H
 
@@ -72,9 +72,6 @@ Tensor *tensor_name(Tensor *t, const char *name);
 /* Returns the name of t, "" if it has none. */
 const char *tensor_get_name(const Tensor *t);
 
-/* Returns the hash h, 0 at first, continued by the values of t, of any type. A packed matrix has
- * the hash of its values as floats. */
-uint64_t tensor_hash(const Tensor *t, uint64_t h);
 /* Returns a number that changes with each write to the values of t that the library counts. */
 uint32_t tensor_version(const Tensor *t);
 
@@ -84,6 +81,7 @@ AG_PUBLIC_END
 
 #ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
 #include "kaeru/print.h"
+#include "kaeru/values.h"
 #endif
 
 #endif

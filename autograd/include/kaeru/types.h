@@ -86,10 +86,6 @@ typedef struct { int heads, kv_heads; bool causal; int window; double dropout; }
  * stride, dilation and groups, 0 counts as 1. */
 typedef struct { int stride[2], padding[2], dilation[2], groups; } AgConv;
 
-/* How an image is resized. A new item is the nearest one, or a weighted mean of the four nearest
- * ones. */
-typedef enum { AG_NEAREST, AG_BILINEAR } AgInterpolation;
-
 /* Options of Adam (Kingma and Ba 2015). weight_decay times the weight is added to the gradient
  * (L2). If `decoupled` is set, lr times that is subtracted from the weight (AdamW: Loshchilov and
  * Hutter 2019). */

@@ -40,11 +40,6 @@ void   ag_adam_update_part(Tensor *w, int64_t first, int64_t n, const ag_real *g
 void   ag_sgd_update_part(Tensor *w, int64_t first, int64_t n, const ag_real *grad,
                           ag_real *momentum, const AgSgd *o, bool is_first, double grad_scale);
 
-/* Returns the sum of the squares of n numbers, with the same bits on any number of threads. */
-double ag_sum_squares(const ag_real *x, int64_t n);
-/* Adds the n numbers of x to those of y. */
-void   ag_add_to(ag_real *y, const ag_real *x, int64_t n);
-
 /* Returns the sum of the squares of w's gradient, 0 if there is none. w is a leaf or a retained
  * tensor. */
 double ag_grad_sum_squares(Tensor *w);
@@ -60,5 +55,9 @@ void   ag_fill(Tensor *w, double value);
 #include "kaeru/calls/updates.h"
 
 AG_PUBLIC_END
+
+#ifndef KAERU_INSIDE                    /* in earlier versions, this header had these, too */
+#include "kaeru/gradient_arrays.h"
+#endif
 
 #endif

@@ -5,6 +5,8 @@
 #include "gradients.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gradients.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "ops/index.h"

@@ -3,6 +3,8 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "op.h"
 #include "conv_blocks.h"

@@ -5,6 +5,8 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "op.h"

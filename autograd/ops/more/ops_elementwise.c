@@ -1,5 +1,6 @@
 /* ops_elementwise.c: operations that compute each item from one item or two. */
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "op.h"

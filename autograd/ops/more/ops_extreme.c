@@ -6,6 +6,8 @@
 #include "gather.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gradients.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "op.h"

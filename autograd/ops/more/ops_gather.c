@@ -6,6 +6,7 @@
 #include "gather.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "ops/index.h"

@@ -4,6 +4,8 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "op.h"
 #include "more_table.h"

@@ -5,6 +5,8 @@
 #include "buffers.h"
 #include "checks.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/more_ops.h"
 #include "shape.h"
 #include "tensor.h"
 #include "tensor_struct.h"

@@ -3,6 +3,7 @@
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
 #include "op.h"

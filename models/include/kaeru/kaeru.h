@@ -4,6 +4,11 @@
 
 #include "kaeru/version.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_ops.h"
+#include "kaeru/more_functions.h"
+#include "kaeru/gradient_arrays.h"
+#include "kaeru/values.h"
+#include "kaeru/batches.h"
 #include "kaeru/nn.h"
 #include "kaeru/image_layers.h"
 #include "kaeru/frozen.h"

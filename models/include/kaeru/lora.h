@@ -24,11 +24,13 @@ typedef struct { int64_t rank; double alpha, dropout; const char *const *targets
 /* Freezes all parameters of the module except those of adapters, and adds adapters to the named Linears. A starts uniform
  * in +-1/sqrt(in), B at 0, so that the module computes the same as before. More calls add more adapters, which may have another
  * rank and alpha. False with ag_error(), and nothing has changed, if a target is the name of no Linear, or of one whose weight
- * is tied to another module's. A Linear that has an adapter, a rank below 1, or a dropout outside [0, 1) is a usage error. */
+ * is tied to another module's. A Linear that has an adapter of any kind, a rank below 1, or a dropout outside [0, 1) is a
+ * usage error, and nothing has changed. */
 bool nn_lora_add(void *module, NnLoraOptions options) AG_MUST_CHECK;
 
-/* Adds the adapters to the weights and removes them; ag_precision does not matter. The weights stay frozen. Optimizers of the
- * module are not valid afterwards. Parameters that are tied to the weight of a Linear change, too. */
+/* Adds the adapters to the weights and removes them, but leaves those that are not LoRA; ag_precision does not matter. The
+ * weights stay frozen. Optimizers of the module are not valid afterwards. Parameters that are tied to the weight of a Linear
+ * change, too. */
 void nn_lora_merge(void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. The names are
@@ -36,8 +38,9 @@ void nn_lora_merge(void *module);
  * a GPT have the names of the classes that transformers' AutoModelForCausalLM makes, such as LlamaForCausalLM and
  * GPT2LMHeadModel, a list as target_modules, and the task type CAUSAL_LM; other modules have no task type. A kill leaves both
  * old files, both new ones, or no adapter_config.json: weights and config always belong together. False with ag_error() if
- * the files cannot be written, or if the adapters do not have the same dropout: peft has one for all. A module that is itself a
- * Linear is a usage error, here and in nn_lora_load: it has no name for the file. */
+ * the files cannot be written, if a Linear has an adapter that is not LoRA, or if the adapters do not have the same dropout:
+ * peft has one for all. A module that is itself a Linear is a usage error, here and in nn_lora_load: it has no name for the
+ * file. */
 bool nn_lora_save(void *module, const char *folder) AG_MUST_CHECK;
 /* base: the folder or the name of the model without adapters, from which peft's AutoPeftModelForCausalLM opens it. It is null
  * in the file if this is NULL, or is not UTF-8. */

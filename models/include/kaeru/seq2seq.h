@@ -38,11 +38,8 @@ typedef struct {
 Seq2Seq *seq2seq_new(int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions options);
 
 /* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)
- * log-probabilities of the word that follows each word of tgt. */
+ * log-probabilities of the word that follows each word of tgt: ag_nll_loss is the loss. */
 Tensor *seq2seq_forward(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
-
-/* The mean of -log p over the words of the batch that are not `pad` -> scalar */
-Tensor *seq2seq_loss(Seq2Seq *m, const TransformerBatch *batch, int32_t pad);
 
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
  * start_symbol; a row that has ended is filled with end_symbol. In evaluation mode; at the end each module has its former mode.

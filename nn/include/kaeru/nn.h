@@ -28,7 +28,8 @@ typedef struct Linear Linear;
 struct Linear {
     Module module;
     Tensor *weight, *bias;
-    Module *adapter;            /* NULL, or a layer whose output is added to y (lora.h) */
+    Module *adapter;            /* NULL, or a layer (..,in) -> (..,out) whose output is added to y
+                                   (lora.h); nn_child sets it */
 };
 Linear *nn_linear_new_with(int64_t in, int64_t out, bool bias);
 #define nn_linear_new(in, out)         nn_linear_new_with(in, out, true)

@@ -47,9 +47,6 @@ void nn_optimizer_check(const char *what, const Optimizer *o, const void *module
  * parameter has one, or if a parameter that has one was registered, tied or unfrozen, or a field
  * replaced, after the optimizer was made. */
 void nn_optimizer_step(Optimizer *o);
-/* Does the same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum
- * over n items. */
-void nn_optimizer_step_scaled(Optimizer *o, double grad_scale);
 
 /* Returns the learning rate. */
 double nn_optimizer_lr(const Optimizer *o);
@@ -66,7 +63,7 @@ double nn_clip_grad_norm(void *module, double max_norm);
 #define nn_grad_norm(module) nn_clip_grad_norm(module, __builtin_inf())     /* the norm alone */
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients
- * and checkpoints work as with the optimizers above.
+ * and checkpoints work as with the optimizers above. ag_sign is in more_ops.h:
  *
  *     static void sign_update(const OptimizerUpdate *u)       // w = w - lr sign(gradient)
  *     {
@@ -85,7 +82,7 @@ typedef struct {
                                    tensor_copy. They have the parameter's shape if all items are
                                    updated, else (count) */
     double lr, weight_decay;    /* of its group; lr is the optimizer's times the group's factor */
-    double grad_scale;          /* the factor for the gradient; 1 in nn_optimizer_step */
+    double grad_scale;          /* the factor for the gradient; 1 but in nn_parallel_step */
     int64_t step;               /* the number of this update of the parameter, from 1 */
     const void *options;        /* the copy of what nn_optimizer_new got */
 } OptimizerUpdate;

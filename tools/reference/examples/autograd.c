@@ -1,4 +1,4 @@
-/* autograd.c: the examples of autograd.h and of the headers that it includes. */
+/* autograd.c: the examples of autograd.h, of more_functions.h, and of the headers that they include. */
 #include <math.h>
 
 #include "example.h"
@@ -130,7 +130,10 @@ static void compositions(void)
 {
     EXAMPLE(ag_sum) {
         Tensor *x = tensor_arange(1, 5, 1);
-        printf("%g %g %g\n", tensor_item(ag_sum(x)), tensor_item(ag_mean(x)), tensor_item(ag_max(x)));
+        printf("%g %g\n", tensor_item(ag_sum(x)), tensor_item(ag_mean(x)));
+    }
+    EXAMPLE(ag_max) {
+        printf("%g\n", tensor_item(ag_max(tensor_arange(1, 5, 1))));
     }
     EXAMPLE(ag_transpose) {
         tensor_print(ag_transpose(tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 }), 0, 1));

@@ -1,4 +1,4 @@
-/* ops.c: the examples of ops.h. */
+/* ops.c: the examples of ops.h and more_ops.h. */
 #include "example.h"
 
 static void elementwise(void)

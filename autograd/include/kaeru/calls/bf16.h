@@ -10,8 +10,4 @@ AG_NAME_CALL_VOID(ag_unpack_weight, (AG_PLACE, Tensor *weight), (weight))
 #define ag_unpack_weight(...) ag_unpack_weight_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(ag_freeze_bf16, (AG_PLACE, Tensor *weight), (weight))
 #define ag_freeze_bf16(...) ag_freeze_bf16_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(ag_packed_read, (AG_PLACE, const Tensor *t, int64_t first, int64_t n, uint32_t *rows), (t, first, n, rows))
-#define ag_packed_read(...) ag_packed_read_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(ag_packed_write, (AG_PLACE, Tensor *t, int64_t first, int64_t n, const uint32_t *rows), (t, first, n, rows))
-#define ag_packed_write(...) ag_packed_write_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif

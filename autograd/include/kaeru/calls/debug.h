@@ -5,8 +5,6 @@ AG_NAME_CALL(bool, ag_gradcheck, (AG_PLACE, AgFunction *f, void *arg, Tensor **i
 #define ag_gradcheck(...) ag_gradcheck_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(ag_explain, (AG_PLACE, FILE *out, Tensor *loss), (out, loss))
 #define ag_explain(...) ag_explain_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(ag_graph_dot, (AG_PLACE, FILE *out, Tensor *y), (out, y))
-#define ag_graph_dot(...) ag_graph_dot_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(int, ag_graph_frame, (AG_PLACE, FILE *out, Tensor *loss, int frame), (out, loss, frame))
 #define ag_graph_frame(...) ag_graph_frame_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(ag_find_nan, (AG_PLACE, bool on), (on))

@@ -14,6 +14,4 @@ AG_NAME_CALL(int64_t, ag_random_below, (AG_PLACE, int64_t n), (n))
 #define ag_random_below(...) ag_random_below_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(ag_random_permutation, (AG_PLACE, int64_t n, int32_t *out), (n, out))
 #define ag_random_permutation(...) ag_random_permutation_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, ag_batch_ids, (AG_PLACE, int64_t n, int64_t size, int64_t step, uint64_t seed), (n, size, step, seed))
-#define ag_batch_ids(...) ag_batch_ids_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif

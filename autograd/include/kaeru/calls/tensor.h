@@ -50,8 +50,6 @@ AG_NAME_CALL(Tensor *, tensor_name, (AG_PLACE, Tensor *t, const char *name), (t,
 #define tensor_name(...) tensor_name_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(const char *, tensor_get_name, (AG_PLACE, const Tensor *t), (t))
 #define tensor_get_name(...) tensor_get_name_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(uint64_t, tensor_hash, (AG_PLACE, const Tensor *t, uint64_t h), (t, h))
-#define tensor_hash(...) tensor_hash_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(uint32_t, tensor_version, (AG_PLACE, const Tensor *t), (t))
 #define tensor_version(...) tensor_version_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif

@@ -8,10 +8,6 @@ AG_NAME_CALL_VOID(ag_sgd_update_part, (AG_PLACE, Tensor *w, int64_t first, int64
     const AgSgd *o, bool is_first, double grad_scale),
     (w, first, n, grad, momentum, o, is_first, grad_scale))
 #define ag_sgd_update_part(...) ag_sgd_update_part_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(double, ag_sum_squares, (AG_PLACE, const ag_real *x, int64_t n), (x, n))
-#define ag_sum_squares(...) ag_sum_squares_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(ag_add_to, (AG_PLACE, ag_real *y, const ag_real *x, int64_t n), (y, x, n))
-#define ag_add_to(...) ag_add_to_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(double, ag_grad_sum_squares, (AG_PLACE, Tensor *w), (w))
 #define ag_grad_sum_squares(...) ag_grad_sum_squares_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(ag_grad_scale, (AG_PLACE, Tensor *w, double factor), (w, factor))

@@ -8,8 +8,6 @@ AG_NAME_CALL(Seq2Seq *, seq2seq_new, (AG_PLACE, int64_t src_vocab, int64_t tgt_v
 AG_NAME_CALL(Tensor *, seq2seq_forward, (AG_PLACE, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask),
     (m, src, tgt, src_mask))
 #define seq2seq_forward(...) seq2seq_forward_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL(Tensor *, seq2seq_loss, (AG_PLACE, Seq2Seq *m, const TransformerBatch *batch, int32_t pad), (m, batch, pad))
-#define seq2seq_loss(...) seq2seq_loss_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, seq2seq_greedy_decode, (AG_PLACE, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t
     start_symbol, int32_t end_symbol),
     (m, src, src_mask, max_len, start_symbol, end_symbol))

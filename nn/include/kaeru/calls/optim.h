@@ -14,8 +14,6 @@ AG_NAME_CALL_VOID(nn_optimizer_check, (AG_PLACE, const char *what, const Optimiz
 #define nn_optimizer_check(...) nn_optimizer_check_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(nn_optimizer_step, (AG_PLACE, Optimizer *o), (o))
 #define nn_optimizer_step(...) nn_optimizer_step_call(__FILE__, __LINE__, __VA_ARGS__)
-AG_NAME_CALL_VOID(nn_optimizer_step_scaled, (AG_PLACE, Optimizer *o, double grad_scale), (o, grad_scale))
-#define nn_optimizer_step_scaled(...) nn_optimizer_step_scaled_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(double, nn_optimizer_lr, (AG_PLACE, const Optimizer *o), (o))
 #define nn_optimizer_lr(...) nn_optimizer_lr_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL_VOID(nn_optimizer_set_lr, (AG_PLACE, Optimizer *o, double lr), (o, lr))
