@@ -311,7 +311,7 @@ void check_loss(const char *what, const Tensor *loss, bool any_shape)
     if (!loss->requires_grad) {
         ag_usage_error(what, "the loss does not require a gradient: no parameter was used, the "
                        "scope is AG_NO_GRAD, or a value was cut from the graph (ag_end_return, "
-                       "ag_keep, ag_detach; tensor_grad: there are no gradients of gradients)");
+                       "ag_keep, ag_detach, tensor_grad, ag_grad)");
     }
     check_thread(what, loss);
 }

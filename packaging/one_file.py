@@ -104,7 +104,8 @@ PROTOTYPE = re.compile(r"^(?!static|typedef|extern|enum|INLINE|LONG_FUNCTION|_St
                        r"(?=[A-Za-z_][\w *]*?[ *]\w+\()", re.M)
 
 # Prototypes that macros write.
-GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result) (?:ISA\(name\)|k_##name)[ (].*;)", re.M)
+GENERATED = re.compile(r"(^    |^#define KERNEL\(.*\) )(?=(?:void|result) (?:ISA\(name\)|k_##name)[ (].*;)|"
+                       r"(?<=^#define OP\(name, \.\.\.\) )(?=Tensor \*name##_tangent\(.*;)", re.M)
 # Kernels have the name of the instruction set.
 KERNEL = re.compile("k_(" + "|".join(name for name, _, _, _ in SETS) + ")_")
 
@@ -141,7 +142,7 @@ class Sources:
         text, public = self.read(path), "/include/kaeru/" in path
         if not public:
             text = re.sub("^extern ", "static ", text, flags=re.M)
-            text = GENERATED.sub(r"\1static ", text)
+            text = GENERATED.sub(lambda found: (found[1] or "") + "static ", text)
             text = (PROTOTYPE if path.endswith(".h") else self.objects).sub("static ", text)
         inside = 0
 

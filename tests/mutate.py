@@ -33,9 +33,10 @@ KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arg
          'dropped condition', 'choice', 'while to if', 'dropped statement', 'dropped update', 'dropped reset', 'dropped field',
          'dropped call', 'neighbor', 'passed through', 'zero argument', 'comparison', 'other function']
 PROGRAMS = ['examples/common', 'examples/gpt', 'examples/llama', 'examples/translate', 'examples/compress']
-FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/memory', 'autograd/more', 'autograd/debug',
-           'autograd/fast', 'nn', 'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models', 'models/files',
-           'models/llama', 'models/lora', 'models/seq2seq', 'models/text', 'models/lm', 'models/train', *PROGRAMS]
+FOLDERS = ['autograd', 'autograd/ops', 'autograd/ops/more', 'autograd/higher', 'autograd/memory', 'autograd/more',
+           'autograd/debug', 'autograd/fast', 'nn', 'nn/files', 'nn/options', 'nn/more', 'nn/parallel', 'models',
+           'models/files', 'models/llama', 'models/lora', 'models/seq2seq', 'models/text', 'models/lm', 'models/train',
+           *PROGRAMS]
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
@@ -58,6 +59,7 @@ CLOSE = [
     (r'autograd/(alloc|arena|buffers|scope|system|thread)', 'memory errors guard'),
     (r'autograd/recompute', 'recompute memory'),
     (r'autograd/memory', 'pool memory recompute'),
+    (r'autograd/higher/', 'higher'),
     (r'autograd/ops/(more/)?(linear|ops_loss|ops_product)', 'linear_loss torch precision gradcheck graph'),
     (r'autograd/ops/more/', 'conv torch tensor gradcheck attention'),
     (r'autograd/updates', 'mistakes graph optim errors tensor'),

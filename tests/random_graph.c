@@ -376,13 +376,92 @@ static bool agrees(Graph *g, double (*leaf)[LARGEST], FILE *report)
     return true;
 }
 
+static void set_leaves(Graph *g, double (*leaf)[LARGEST])
+{
+    for (int i = 0; i < MAX_LEAVES; i++)
+        for (int j = 0; j < 64; j++) leaf[i][j] = uniform(g, -1.5, 1.5);
+}
+
+#if defined(KAERU_DOUBLE) && !defined(WITHOUT_HIGHER)
+/* Returns the sum of the products of all items. *size: that of their absolute values. b[i] NULL: zeros. */
+static double dot(int n, Tensor *const *a, Tensor *const *b, double *size)
+{
+    double sum = 0;
+    *size = 0;
+    for (int i = 0; i < n; i++) {
+        for (int64_t j = 0; b[i] && j < a[i]->numel; j++) {
+            double product = (double)reals(a[i])[j] * (double)reals(b[i])[j];
+            sum += product;
+            *size += fabs(product);
+        }
+    }
+    return sum;
+}
+
+/* Checks the derivatives of y, which has one item, to this order. */
+static bool directions_agree(Tensor *y, Tensor **in, int n, int orders, FILE *report)
+{
+    Tensor *v[MAX_LEAVES], *gradient[MAX_LEAVES];
+    for (int order = 1; order <= orders && y->requires_grad; order++) {
+        double size;
+        for (int i = 0; i < n; i++) v[i] = tensor_normal(in[i]->shape, 0, 1);
+        ag_grad(y, in, n, gradient);
+        y = ag_jvp(y, in, v, n);
+        double expected = dot(n, v, gradient, &size), value = tensor_item(y);
+        if (!isfinite(expected) && !isfinite(value)) return true;
+        if (fabs(value - expected) <= 1e-8 * fmax(size, 1)) continue;
+        if (report)
+            fprintf(report, "derivative %d: %.17g, by gradients %.17g, of terms of %.3g\n", order, value, expected, size);
+        return false;
+    }
+    return true;
+}
+
+/* Compares the gradients of y as a part of the graph with those of ag_grad, and checks their derivatives. */
+static bool recorded_gradients_agree(Tensor *y, Tensor **in, int n, FILE *report)
+{
+    Tensor *constant[MAX_LEAVES], *recorded[MAX_LEAVES], *sum = NULL;
+    if (!y->requires_grad) return true;
+    ag_grad(y, in, n, constant);
+    ag_grad_recorded(y, in, n, recorded);
+    for (int i = 0; i < n; i++) {
+        if (!constant[i] != !recorded[i]) return false;
+        if (!recorded[i]) continue;
+        for (int64_t j = 0; j < recorded[i]->numel; j++) {
+            double expected = (double)reals(constant[i])[j], value = (double)reals(recorded[i])[j];
+            if (!isfinite(expected) && !isfinite(value)) return true;
+            if (fabs(value - expected) <= 1e-9 * (1 + fabs(expected))) continue;
+            if (report) fprintf(report, "gradient of leaf %d: %.17g as a part of the graph, else %.17g\n", i, value, expected);
+            return false;
+        }
+        Tensor *part = ag_sum(ag_mul(recorded[i], tensor_normal(recorded[i]->shape, 0, 1)));
+        sum = sum ? ag_add(sum, part) : part;
+    }
+    return !sum || directions_agree(sum, in, n, 2, report);
+}
+
+bool random_graph_derivatives_hold(uint64_t seed, FILE *report)
+{
+    static _Thread_local double leaf[MAX_LEAVES][LARGEST];
+    Graph g = { .seed = seed };
+    set_leaves(&g, leaf);
+    AgScope s = ag_begin(AG_RECORD);
+    build(&g, leaf);
+    Tensor *y = ag_add(g.loss[0], g.loss[1]);
+    bool good = directions_agree(y, g.value, g.n_leaves, 3, report) &&
+                recorded_gradients_agree(y, g.value, g.n_leaves, report);
+    ag_end(s);
+    if (!good && report) print_graph(&g, leaf, report);
+    return good;
+}
+#endif
+
 bool random_graph_holds(uint64_t seed, ExtraOp *extra, FILE *report)
 {
     static _Thread_local double leaf[MAX_LEAVES][LARGEST];
     Graph g = { .seed = seed, .extra = extra };
     g.retain = below(&g, 2);
-    for (int i = 0; i < MAX_LEAVES; i++)
-        for (int j = 0; j < 64; j++) leaf[i][j] = uniform(&g, -1.5, 1.5);
+    set_leaves(&g, leaf);
     bool good = agrees(&g, leaf, report);
     if (!good && report) {
         fprintf(report, "graph %llu:\n", (unsigned long long)seed);

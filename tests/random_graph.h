@@ -20,6 +20,10 @@ typedef Tensor *ExtraOp(Tensor *x);
  * Returns whether all agree; writes the first difference and the graph to `report` (NULL: nowhere). The error handler gets
  * usage errors inside the graph. */
 bool random_graph_holds(uint64_t seed, ExtraOp *extra, FILE *report);
+/* Builds graph number `seed`, and compares the derivative of the sum of its losses along a random direction with the gradients
+ * times this direction; the same for that derivative, and for the derivative of that; and for the gradients as a part of the
+ * graph. In the double build. Returns whether all agree; writes the first difference and the graph to `report`. */
+bool random_graph_derivatives_hold(uint64_t seed, FILE *report);
 /* How often this operation of ops.def was part of a graph. */
 int64_t random_graph_count(int op);
 

@@ -28,6 +28,7 @@ DOORS = {
     "kaeru/print.h": "autograd/debug", "kaeru/custom.h": "autograd/more", "kaeru/grad.h": "autograd/more",
     "kaeru/watch.h": "autograd/more", "kaeru/batches.h": "autograd/more", "kaeru/gradient_arrays.h": "autograd/more",
     "kaeru/values.h": "autograd/more", "kaeru/more_functions.h": "autograd/ops/more", "kaeru/more_ops.h": "autograd/ops/more",
+    "kaeru/higher.h": "autograd/higher",
     "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
     "kaeru/generate.h": "models/lm",
     "kaeru/watch.h": "autograd/more", "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",

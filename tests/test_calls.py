@@ -25,7 +25,8 @@ MARKS = {"AgShape": 1, "AgDims": 1, "AgAttention": 1, "AgConv": 1, "AgRandom": 2
 # Members of structs that are functions, and the callback of callbacks.c for each.
 CALLBACKS = {
     "begun": "watch_begun", "complete": "watch_complete", "AgFunction": "gradcheck", "forward": "custom_forward",
-    "backward": "custom_backward", "AgErrorHandler": "error_handler", "destroy": "destructor", "more_bytes": "llama_more_bytes",
+    "backward": "custom_backward", "AgTangent": "custom_tangent", "AgErrorHandler": "error_handler",
+    "destroy": "destructor", "more_bytes": "llama_more_bytes",
     "progress": "load_progress", "started": "train_started", "stepped": "train_stepped", "evaluated": "train_evaluated",
     "KaeruNextToken": "generate", "KaeruNextBatch": "epoch_next", "KaeruBatchDone": "epoch_done", "done": "translate",
     "check": "fields_check", "belongs": "optimizer_group", "states": "optimizer_states", "update": "optimizer_update",

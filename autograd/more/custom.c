@@ -2,9 +2,9 @@
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
-#include "kaeru/custom.h"
 #include "kaeru/tensor.h"
 #include "kernels.h"
+#include "more/custom_args.h"
 #include "program_calls.h"
 #include "op.h"
 #include "scope.h"
@@ -17,9 +17,6 @@
 
 _Static_assert((int)NEEDS_INPUTS == (int)AG_CUSTOM_INPUTS && (int)NEEDS_X0 == AG_NEEDS_X(0) && (int)NEEDS_Y == AG_NEEDS_Y,
                "the rule of a program says what it reads as those of ops.def do");
-
-/* What a call keeps for its rule, in the arena. */
-typedef struct { Op op; const AgCustom *custom; void *args; } CustomArgs;
 
 /* The gradients that a rule reads and writes. They stay until it has returned, whatever it calls, also if it catches an error.
  * scopes: how many were open when its pass began. */

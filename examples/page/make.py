@@ -32,8 +32,8 @@ PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
 
 # The library's own sources, with the pool of one thread. In the place of the files are those of the folder wasm.
 SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/shared/utf8.c", "autograd/ops/*.c", "autograd/debug/*.c",
-           "autograd/fast/*.c", "autograd/memory/*.c", "autograd/more/*.c", "autograd/ops/more/*.c", "nn/*.c", "nn/files/*.c",
-           "nn/options/*.c",
+           "autograd/fast/*.c", "autograd/higher/*.c", "autograd/memory/*.c", "autograd/more/*.c", "autograd/ops/more/*.c",
+           "nn/*.c", "nn/files/*.c", "nn/options/*.c",
            "models/lora/*.c", "nn/more/*.c", "nn/parallel/*.c", "models/*.c", "models/files/*.c", "models/llama/*.c",
            "models/seq2seq/*.c", "models/train/decoding.c",
            "autograd/plain/threads.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",

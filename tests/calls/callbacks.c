@@ -64,6 +64,27 @@ static void custom_backward_of_explain(void)
     ag_explain(f.null, ag_sum(custom(&with_backward)));
 }
 
+static Tensor *tangent(const AgCustomCall *c, Tensor *const *dx)
+{
+    (void)c;
+    inside();
+    return ag_tanh(dx[0]);
+}
+
+static void custom_tangent(void)
+{
+    static const AgCustom op = { "op", just_forward, just_backward, AG_NEEDS_X(0), NULL, NULL };
+    ag_jvp(ag_custom_tangent(custom(&op), tangent), &f.leaf, &f.c, 1);
+}
+
+static void custom_tangent_of_gradient(void)
+{
+    static const AgCustom op = { "op", just_forward, just_backward, AG_NEEDS_X(0), NULL, NULL };
+    Tensor *out;
+    ag_grad_recorded(ag_sum(ag_tanh(ag_custom_tangent(custom(&op), tangent))), &f.leaf, 1, &out);
+    ag_backward(ag_sum(ag_mul(out, out)));
+}
+
 static Tensor *function(Tensor **in, void *arg)
 {
     (void)arg;
@@ -439,7 +460,8 @@ static void epoch_done(void) { epoch(one_batch, batch_done); }
 const Callback callbacks[] = {
 #define CALLBACK(name) { #name, name }
     CALLBACK(custom_forward), CALLBACK(custom_backward), CALLBACK(custom_backward_of_result), CALLBACK(custom_backward_of_grad),
-    CALLBACK(custom_backward_of_explain), CALLBACK(gradcheck), CALLBACK(watch_begun), CALLBACK(watch_complete),
+    CALLBACK(custom_backward_of_explain), CALLBACK(custom_tangent), CALLBACK(custom_tangent_of_gradient),
+    CALLBACK(gradcheck), CALLBACK(watch_begun), CALLBACK(watch_complete),
     CALLBACK(error_handler), CALLBACK(destructor), CALLBACK(destructor_of_part), CALLBACK(destructor_at_end),
     CALLBACK(module_destroy), CALLBACK(sequential_forward), CALLBACK(recompute_forward), CALLBACK(optimizer_group),
     CALLBACK(optimizer_states), CALLBACK(optimizer_update), CALLBACK(load_rename), CALLBACK(load_transposed),

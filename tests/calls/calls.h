@@ -135,6 +135,7 @@ void two_shards(void);
 LmTraining *training(LmOptions options);
 
 extern const AgCustom square;
+Tensor *square_tangent(const AgCustomCall *c, Tensor *const *dx);
 extern const OptimizerKind plain;
 Tensor *tanh_of(Tensor **in, void *arg);
 bool next_token(void *arg, int32_t id);

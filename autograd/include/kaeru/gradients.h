@@ -19,7 +19,7 @@ AG_PUBLIC_BEGIN
  * order of recording. The gradients of a leaf add up. Intermediate values and gradients are
  * released during the pass. After it, leaves, the loss and tensors with ag_retain can be read. A
  * part of the graph that another loss of the same scope needs is kept. Backward itself is not
- * recorded, so gradients have no gradients.
+ * recorded, so its gradients have no gradients: see higher.h for others.
  *
  * It is a usage error if values that a rule reads were written in place after its operation had
  * read them: by an optimizer's step, nn_init_*, ag_fill*, tensor_copy, tensor_mutable_data or
@@ -45,8 +45,8 @@ Tensor *tensor_set_requires_grad(Tensor *t, bool requires_grad);
 bool tensor_requires_grad(const Tensor *t);
 
 /* Returns the gradient of a leaf or a retained tensor; NULL if there is none. It is a tensor of
- * this scope that shares the gradient's memory. It is a constant: a loss that is computed from it,
- * such as a gradient penalty, has no gradient through it. */
+ * this scope that shares the gradient's memory. It is a constant: a loss that is computed from it
+ * has no gradient through it. For a penalty on gradients, see higher.h. */
 Tensor *tensor_grad(Tensor *t);
 /* Returns the gradient as an array, to read and write; NULL if there is none. A write to it is not
  * counted: see tensor_mutable_data. */

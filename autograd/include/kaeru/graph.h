@@ -6,6 +6,7 @@
 #include "kaeru/tensor.h"
 #include "kaeru/gradients.h"
 #include "kaeru/grad.h"
+#include "kaeru/higher.h"
 #include "kaeru/watch.h"
 #include "kaeru/bf16.h"
 #include "kaeru/debug.h"

@@ -57,8 +57,6 @@ void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 
 /* ---- gather: y[o,j,i] = x[o, ids[o,j,i], i]                  dx = dy at the items taken, else 0 ------------------ */
 
-typedef struct { Along x; int64_t m; } GatherArgs;
-
 /* Checks ids, whose sizes are those of x except along dim, and that each is an item of x along dim. */
 static GatherArgs gather_args(const char *what, const Tensor *x, int dim, const Tensor *ids)
 {

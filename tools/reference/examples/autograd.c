@@ -83,6 +83,18 @@ static void gradients(void)
         Tensor *x = tensor_name(variable(tensor_full(AG_SCALAR, 2)), "x");
         ag_explain(stdout, ag_tanh(ag_scale(x, 0.5)));
     }
+    EXAMPLE(ag_grad_recorded) {
+        Tensor *x = variable(tensor_arange(0, 3, 1)), *slope;
+        ag_grad_recorded(ag_sum(ag_mul(x, ag_mul(x, x))), &x, 1, &slope);       /* 3 x^2 */
+        ag_backward(ag_sum(slope));
+        tensor_print(tensor_grad(x));
+    }
+    EXAMPLE(ag_jvp) {
+        Tensor *x = variable(tensor_arange(0, 3, 1)), *one = tensor_ones(SHAPE(3));
+        Tensor *slope = ag_jvp(ag_mul(x, ag_mul(x, x)), &x, &one, 1);
+        tensor_print(slope);
+        tensor_print(ag_jvp(slope, &x, &one, 1));
+    }
     EXAMPLE(ag_fill) {
         Tensor *w = tensor_zeros(SHAPE(3));
         ag_fill(w, 0.5);

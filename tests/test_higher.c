@@ -1,0 +1,652 @@
+/* test_higher.c: derivatives that are part of the graph (kaeru/higher.h).
+ *
+ * Backward rules and tangent rules are two ways to the same derivative: for a function with the
+ * Jacobian J, u (J v) = (J^T u) v for all u and v, to rounding. The check needs no differences and
+ * no step size, so it finds a factor of 1.001. It is made for every case of every operation, and
+ * for the derivative of the result, and for the derivative of that. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "folder.h"
+#include "kaeru/autograd.h"
+#include "op_samples.h"
+#include "random_graph.h"
+#include "result.h"
+#include "suites.h"
+#include "usage_error.h"
+
+/* ---- the identity ---------------------------------------------------------------------------- */
+
+/* An error is relative to the sum of the terms, but to `least` if they are smaller: the derivatives
+ * of x / x are rounding errors alone. */
+enum { ORDERS = 3 };
+#ifdef KAERU_DOUBLE
+static const double most_error = 1e-9, least = 1e-4;
+#else
+static const double most_error = 1e-3, least = 1e-1;
+#endif
+
+static Tensor *random_like(const Tensor *t)
+{
+    return tensor_normal(t->shape, 0, 1);
+}
+
+/* Returns the sum of a b, and sets *size to that of |a b|. NULL stands for zeros. */
+static double dot(const Tensor *a, const Tensor *b, double *size)
+{
+    double sum = 0;
+    *size = 0;
+    for (int64_t i = 0; a && b && i < a->numel; i++) {
+        double product = (double)reals(a)[i] * (double)reals(b)[i];
+        sum += product;
+        *size += fabs(product);
+    }
+    return sum;
+}
+
+/* Where an identity is checked, for its report. */
+typedef struct {
+    const char *name;
+    int number;
+    bool alias, is_silent;
+    int checks;
+    double worst[ORDERS];
+} CheckedCase;
+
+/* Checks the derivatives of y for each of its inputs. Goes on with the derivative along the last
+ * one, which depends on the inputs, too. */
+static bool identity_holds(CheckedCase *at, Tensor *y, Tensor **in, int n, int order)
+{
+    if (!tensor_requires_grad(y) || order == ORDERS) return true;
+    bool holds = true;
+    Tensor *u = random_like(y), *gradient[MAX_INPUTS], *next = NULL;
+    ag_grad(ag_sum(ag_mul(y, u)), in, n, gradient);
+    for (int i = 0; i < n; i++) {
+        Tensor *v = random_like(in[i]), *tangent = ag_jvp(y, &in[i], &v, 1);
+        double size_left, size_right;
+        double left = dot(tangent, u, &size_left), right = dot(gradient[i], v, &size_right);
+        double error = fabs(left - right) / fmax(fmax(size_left, size_right), least);
+        at->checks++;
+        at->worst[order] = fmax(at->worst[order], error);
+        if (error < most_error) {
+            next = tensor_requires_grad(tangent) ? tangent : next;
+            continue;
+        }
+        holds = false;
+        if (at->is_silent) continue;
+        fprintf(stderr, "%s, case %d%s, input %d, order %d: %.9g and %.9g, error %.2g\n", at->name,
+                at->number, at->alias ? " of one tensor" : "", i, order + 1, left, right, error);
+    }
+    return (!next || identity_holds(at, next, in, n, order + 1)) && holds;
+}
+
+/* Compares the gradients of the sum of y u as part of the graph with those of ag_grad, and checks
+ * their derivatives. */
+static bool gradients_hold(CheckedCase *at, Tensor *y, Tensor **in, int n)
+{
+    if (!tensor_requires_grad(y)) return true;
+    bool holds = true;
+    Tensor *u = random_like(y), *sum = ag_sum(ag_mul(y, u));
+    Tensor *constant[MAX_INPUTS], *recorded[MAX_INPUTS];
+    ag_grad(sum, in, n, constant);
+    ag_grad_recorded(sum, in, n, recorded);
+    for (int i = 0; i < n; i++) {
+        ck_assert_int_eq(constant[i] != NULL, recorded[i] != NULL);
+        for (int64_t j = 0; recorded[i] && j < recorded[i]->numel; j++) {
+            double expected = (double)reals(constant[i])[j], value = (double)reals(recorded[i])[j];
+            if (fabs(value - expected) > most_error * (1 + fabs(expected))) {
+                fprintf(stderr, "%s, case %d: gradient %.9g of input %d, expected %.9g\n",
+                        at->name, at->number, value, i, expected);
+                holds = false;
+            }
+        }
+        holds = (!recorded[i] || identity_holds(at, recorded[i], in, n, 1)) && holds;
+    }
+    return holds;
+}
+
+/* Checks one case. Returns 1 if the identity holds, 0 if not, and -1 if there is no such case. */
+static int case_holds(CheckedCase *at, SampleCall *call)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *created[MAX_INPUTS] = { NULL }, *in[MAX_INPUTS];
+    Sample sample = { .number = at->number, .in = created, .alias = at->alias };
+    Tensor *y = call(&sample);
+    int n = 0;
+    for (int i = 0; i < MAX_INPUTS; i++) {
+        if (created[i]) {
+            in[n++] = created[i];
+        }
+    }
+    int result = y ? identity_holds(at, y, in, n, 0) : -1;
+    if (result == 1) {
+        result = gradients_hold(at, y, in, n);
+    }
+    ag_end(s);
+    for (int i = 0; i < n; i++) {
+        tensor_free(in[i]);
+    }
+    return result;
+}
+
+START_TEST(backward_and_tangent_rules_agree)
+{
+    CheckedCase at = { .name = op_table[_i].name };
+    ag_seed(1);
+    int wrong = 0, result = 1;
+    for (; result >= 0; at.number++) {
+        for (int alias = 0; alias < 2 && result >= 0; alias++) {
+            at.alias = alias;
+            result = case_holds(&at, op_samples[_i]);
+            wrong += result == 0;
+        }
+    }
+    if (getenv("KAERU_IDENTITY")) {
+        printf("%s: %d checks, worst errors %.1e %.1e %.1e\n", at.name, at.checks, at.worst[0],
+               at.worst[1], at.worst[2]);
+        fflush(stdout);
+    }
+    ck_assert_msg(wrong == 0, "%s: %d cases are wrong", at.name, wrong);
+    ck_assert_int_ge(at.checks, 8);
+}
+END_TEST
+
+#ifdef KAERU_DOUBLE
+/* The environment can set the number of graphs (KAERU_GRAPHS) and the first one (KAERU_GRAPH). */
+START_TEST(derivatives_of_random_graphs_agree)
+{
+    long n = from_environment("KAERU_GRAPHS", 300), first = from_environment("KAERU_GRAPH", 0);
+    long wrong = 0;
+    ag_seed(1);
+    for (long i = first; i < first + n; i++) {
+        bool holds = false;
+        CATCH_USAGE_ERROR(holds = random_graph_derivatives_hold((uint64_t)i, stderr));
+        if (!holds) {
+            fprintf(stderr, "graph %ld is wrong %s\n", i, usage_message);
+        }
+        wrong += !holds;
+    }
+    ck_assert_msg(wrong == 0, "%ld of %ld graphs are wrong", wrong, n);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+#endif
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static Tensor *leaf_of(double value)
+{
+    return tensor_set_requires_grad(tensor_full(SHAPE(3), value), true);
+}
+
+static bool is_close(const Tensor *t, double value)
+{
+    for (int64_t i = 0; i < tensor_numel(t); i++) {
+        if (!(fabs((double)reals(t)[i] - value) <= 1e-4 * fmax(1, fabs(value)))) return false;
+    }
+    return true;
+}
+
+static Tensor *gradient_of_sum(Tensor *y, Tensor *x)
+{
+    Tensor *g;
+    ag_grad_recorded(ag_sum(y), &x, 1, &g);
+    return g;
+}
+
+/* Returns x^3, whose derivatives are 3 x^2, 6 x, 6 and 0. */
+static Tensor *cube_of(Tensor *x)
+{
+    return ag_mul(x, ag_mul(x, x));
+}
+
+START_TEST(derivatives_of_a_cube)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *one = tensor_ones(SHAPE(3)), *y = cube_of(x), *g = y;
+    static const double expected[] = { 12, 12, 6, 0 };
+    for (int order = 0; order < 3; order++) {
+        y = ag_jvp(y, &x, &one, 1);
+        g = gradient_of_sum(g, x);
+        ck_assert(is_close(y, expected[order]));
+        ck_assert(is_close(g, expected[order]));
+    }
+    ag_end(s);
+}
+END_TEST
+
+/* y does not depend on x: zeros along it, and no gradient. */
+START_TEST(a_constant_has_no_derivative)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *w = leaf_of(5), *one = tensor_ones(SHAPE(3)), *g;
+    Tensor *slope = ag_jvp(ag_mul(x, w), &x, &one, 1);
+    ck_assert(is_close(slope, 5));
+    ck_assert(is_close(ag_jvp(slope, &x, &one, 1), 0));
+    ag_grad_recorded(ag_sum(slope), &x, 1, &g);
+    ck_assert_ptr_null(g);
+    ag_end(s);
+}
+END_TEST
+
+/* The derivative of 3 x^2 v, where v is x, is that of 3 x^3. */
+START_TEST(a_direction_can_depend_on_the_input)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *one = tensor_ones(SHAPE(3)), *y = cube_of(x);
+    ck_assert(is_close(ag_jvp(ag_jvp(y, &x, &x, 1), &x, &one, 1), 36));
+    /* through the node of a matrix product, whose tangent has a graph of its own */
+    Tensor *row = ag_reshape(x, SHAPE(1, 3)), *column = ag_reshape(ag_mul(x, x), SHAPE(3, 1));
+    Tensor *g = gradient_of_sum(ag_matmul(row, column), x);             /* 3 x^2 */
+    ck_assert(is_close(ag_jvp(g, &x, &x, 1), 24));                      /* 6 x x */
+    ck_assert(is_close(ag_jvp(ag_jvp(g, &x, &x, 1), &x, &one, 1), 24)); /* 12 x */
+    ag_end(s);
+}
+END_TEST
+
+/* Gradients at results of operations, as in meta-learning, to the third order: y = u^4, u = x^2. */
+START_TEST(inputs_can_be_results)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(1.5), *u = ag_mul(x, x), *y = ag_pow_scalar(u, 4);
+    const double value = 1.5 * 1.5;
+    Tensor *g = gradient_of_sum(y, u), *g2 = gradient_of_sum(g, u), *g3 = gradient_of_sum(g2, u);
+    ck_assert(is_close(g, 4 * pow(value, 3)));
+    ck_assert(is_close(g2, 12 * pow(value, 2)));
+    ck_assert(is_close(g3, 24 * value));
+    ag_backward(ag_sum(g3));
+    ck_assert(is_close(tensor_grad(x), 24 * 2 * 1.5));
+    ag_end(s);
+}
+END_TEST
+
+/* Two directions: 12 x^2 y^3 for x^4 y^3 ... along x, then y, is the same as along y, then x. */
+START_TEST(directions_are_kept_apart)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *y = leaf_of(3), *one = tensor_ones(SHAPE(3));
+    Tensor *f = ag_mul(ag_mul(x, x), cube_of(y));                       /* x^2 y^3 */
+    Tensor *fx = ag_jvp(f, &x, &one, 1), *fy = ag_jvp(f, &y, &one, 1);
+    ck_assert(is_close(ag_jvp(fx, &y, &one, 1), 2 * 2 * 3 * 9));
+    ck_assert(is_close(ag_jvp(fy, &x, &one, 1), 2 * 2 * 3 * 9));
+    Tensor *both[] = { x, y, x }, *v[] = { one, one, one };
+    ck_assert(is_close(ag_jvp(f, both, v, 3), 2 * 2 * 2 * 27 + 4 * 3 * 9));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- a small network, for what must not change bits ------------------------------------------ */
+
+enum { PARAMETERS = 4 };
+typedef struct { Tensor *x, *p[PARAMETERS], *v[PARAMETERS]; } Net;
+
+static Net net_new(void)
+{
+    ag_seed(3);
+    static const AgShape shape[] = { { 2, { 8, 4 } }, { 1, { 8 } }, { 2, { 4, 8 } }, { 1, { 4 } } };
+    Net net = { .x = tensor_normal(SHAPE(6, 4), 0, 1) };
+    for (int i = 0; i < PARAMETERS; i++) {
+        net.p[i] = tensor_set_requires_grad(tensor_normal(shape[i], 0, 0.7), true);
+        net.v[i] = tensor_normal(shape[i], 0, 1);
+    }
+    return net;
+}
+
+static Tensor *net_loss(const Net *net)
+{
+    Tensor *h = ag_linear_activate(net->x, net->p[0], net->p[1], AG_GELU);
+    h = ag_dropout(ag_layer_norm(h, NULL, NULL, AG_NORM_PYTORCH), 0.25);
+    Tensor *y = ag_tanh(ag_linear(h, net->p[2], net->p[3]));
+    y = ag_attention(ag_reshape(y, SHAPE(2, 3, 4)), ag_reshape(y, SHAPE(2, 3, 4)),
+                     ag_reshape(net->x, SHAPE(2, 3, 4)), NULL,
+                     (AgAttention){ .heads = 2, .causal = true, .dropout = 0.25 });
+    return ag_mean(ag_mul(y, y));
+}
+
+/* Mixes the gradients into the hash, and removes them. */
+static void mix_gradients(Result *r, const Net *net)
+{
+    for (int i = 0; i < PARAMETERS; i++) {
+        mix_tensor(r, tensor_grad(net->p[i]));
+        tensor_zero_grad(net->p[i]);
+    }
+}
+
+/* Returns the sum of the products of gradients that are part of the graph and the directions. */
+static Tensor *directional(const Net *net, Tensor *loss)
+{
+    Tensor *g[PARAMETERS], *sum = NULL;
+    ag_grad_recorded(loss, net->p, PARAMETERS, g);
+    for (int i = 0; i < PARAMETERS; i++) {
+        Tensor *part = ag_sum(ag_mul(g[i], net->v[i]));
+        sum = sum ? ag_add(sum, part) : part;
+    }
+    return sum;
+}
+
+/* How a Hessian times v is computed: with the loss's own values recomputed, with its backward pass
+ * before, and with a second pass after it. */
+typedef enum { PLAIN, RECOMPUTED, AFTER_BACKWARD, TWICE } Way;
+
+static Result hessian_product(bool by_jvp, Way way)
+{
+    Result r = { 0 };
+    AgScope s = ag_begin(AG_RECORD);
+    Net net = net_new();
+    AgMark mark = ag_mark();
+    Tensor *loss = net_loss(&net);
+    if (way == RECOMPUTED) {
+        ag_recompute(mark, loss, AG_PRODUCTS);
+    }
+    Tensor *slope = by_jvp ? ag_jvp(loss, net.p, net.v, PARAMETERS) : directional(&net, loss);
+    mix_tensor(&r, slope);
+    if (way == AFTER_BACKWARD) {
+        ag_backward(loss);
+        for (int i = 0; i < PARAMETERS; i++) {
+            tensor_zero_grad(net.p[i]);
+        }
+    }
+    if (way == TWICE) {
+        ag_backward_keep(slope);
+        for (int i = 0; i < PARAMETERS; i++) {
+            tensor_zero_grad(net.p[i]);
+        }
+    }
+    ag_backward(slope);
+    mix_gradients(&r, &net);
+    ag_end(s);
+    return r;
+}
+
+START_TEST(ways_have_the_same_bits)
+{
+    for (int by_jvp = 0; by_jvp < 2; by_jvp++) {
+        Result plain = hessian_product(by_jvp, PLAIN);
+        for (Way way = RECOMPUTED; way <= TWICE; way++) {
+            ck_assert_msg(hessian_product(by_jvp, way).hash == plain.hash, "%d, way %d", by_jvp,
+                          (int)way);
+        }
+        ag_find_nan(true);
+        ag_guard(true);
+        ck_assert(hessian_product(by_jvp, PLAIN).hash == plain.hash);
+        ag_guard(false);
+        ag_find_nan(false);
+    }
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+/* A scope that does not record has the same values, as constants. */
+START_TEST(without_recording_they_are_constants)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Net net = net_new();
+    Tensor *loss = net_loss(&net), *slope = directional(&net, loss);
+    double first = tensor_item(ag_jvp(loss, net.p, net.v, PARAMETERS));
+    double second = tensor_item(ag_jvp(slope, net.p, net.v, PARAMETERS));
+    AgScope inner = ag_begin(AG_NO_GRAD);
+    Tensor *constant = ag_jvp(loss, net.p, net.v, PARAMETERS);
+    ck_assert(!tensor_requires_grad(constant));
+    ck_assert(tensor_item(constant) == first);
+    ck_assert(tensor_item(ag_jvp(slope, net.p, net.v, PARAMETERS)) == second);
+    ck_assert(!tensor_requires_grad(directional(&net, loss)));
+    ag_end(inner);
+    ag_end(s);
+}
+END_TEST
+
+/* The graph of derivatives can be shown like others. */
+START_TEST(graphs_of_derivatives_are_shown)
+{
+    FILE *out = tmpfile();
+    AgScope s = ag_begin(AG_RECORD);
+    Net net = net_new();
+    Tensor *loss = net_loss(&net);
+    Tensor *sum = ag_add(directional(&net, loss), ag_jvp(loss, net.p, net.v, PARAMETERS));
+    ag_explain(out, sum);
+    int frames = ag_graph_frame(out, sum, 0);
+    ag_graph_frame(out, sum, frames - 1);
+    ck_assert(ftell(out) > 10000);
+    ag_end(s);
+    fclose(out);
+}
+END_TEST
+
+/* ---- bfloat16 -------------------------------------------------------------------------------- */
+
+/* Products of derivatives compute in the precision of the operation, whatever is set when they are
+ * asked for. */
+START_TEST(derivatives_have_the_precision_of_the_operation)
+{
+    double slope[2][2];
+    for (int set = 0; set < 2; set++) {
+        AgScope s = ag_begin(AG_RECORD);
+        Net net = net_new();
+        AgPrecision former = ag_precision(AG_BF16);
+        Tensor *loss = ag_mean(ag_tanh(ag_linear(net.x, net.p[0], net.p[1])));
+        ag_precision(set ? AG_FLOAT32 : AG_BF16);
+        slope[set][0] = tensor_item(ag_jvp(loss, net.p, net.v, 2));
+        Tensor *g[2];
+        ag_grad_recorded(loss, net.p, 2, g);
+        slope[set][1] = tensor_item(ag_jvp(ag_sum(g[0]), net.p, net.v, 2));
+        ck_assert(ag_precision_now() == (set ? AG_FLOAT32 : AG_BF16));
+        ag_precision(former);
+        ag_end(s);
+    }
+    ck_assert(slope[0][0] == slope[1][0]);
+    ck_assert(slope[0][1] == slope[1][1]);
+}
+END_TEST
+
+/* A weight that is kept in bfloat16 has no derivative; its input has. */
+START_TEST(frozen_weights_pass_derivatives_on)
+{
+    ag_seed(5);
+    Tensor *weight = tensor_new_owned(SHAPE(8, 4), AG_REAL);
+    ag_fill_normal(weight, 0, 1);
+    ag_freeze_bf16(weight);
+    AgScope s = ag_begin(AG_RECORD);
+    ag_precision(AG_BF16);
+    Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(3, 4), 0, 1), true);
+    Tensor *v = tensor_normal(SHAPE(3, 4), 0, 1), *g[1];
+    Tensor *y = ag_sum(ag_tanh(ag_linear(x, weight, NULL)));
+    ag_grad_recorded(y, &x, 1, g);
+    double slope = tensor_item(ag_jvp(y, &x, &v, 1)), size;
+    ck_assert(fabs(slope - dot(g[0], v, &size)) < 0.05 * size);
+    ag_backward(ag_sum(ag_mul(g[0], g[0])));
+    ck_assert_ptr_nonnull(tensor_grad(x));
+    ag_end(s);
+    tensor_free(weight);
+}
+END_TEST
+
+/* ---- operations of the program --------------------------------------------------------------- */
+
+static void cube_forward(const AgCustomCall *c)
+{
+    const ag_real *x = tensor_data(c->in[0]);
+    ag_real *y = tensor_mutable_data(c->y);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) {
+        y[i] = x[i] * x[i] * x[i];
+    }
+}
+
+static void add_cube_gradient(const AgCustomCall *c, double factor)
+{
+    const ag_real *x = tensor_data(c->in[0]);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) {
+        c->dx[0][i] += c->dy[i] * (ag_real)factor * x[i] * x[i];
+    }
+}
+
+static void cube_backward(const AgCustomCall *c)
+{
+    add_cube_gradient(c, 3);
+}
+
+static void wrong_cube_backward(const AgCustomCall *c)
+{
+    add_cube_gradient(c, 3.01);
+}
+
+static Tensor *cube_tangent(const AgCustomCall *c, Tensor *const *dx)
+{
+    return ag_mul(dx[0], ag_scale(ag_mul(c->in[0], c->in[0]), 3));
+}
+
+static Tensor *wrong_cube_tangent(const AgCustomCall *c, Tensor *const *dx)
+{
+    return ag_mul(dx[0], ag_scale(ag_mul(c->in[0], c->in[0]), 3.01));
+}
+
+static Tensor *wrong_shape(const AgCustomCall *c, Tensor *const *dx)
+{
+    (void)c;
+    return ag_sum(dx[0]);
+}
+
+static Tensor *reads_y(const AgCustomCall *c, Tensor *const *dx)
+{
+    return ag_mul(dx[0], c->y);
+}
+
+static const AgCustom cube = { "cube", cube_forward, cube_backward, AG_NEEDS_X(0), NULL, NULL };
+static const AgCustom wrong_cube = { "wrong_cube", cube_forward, wrong_cube_backward,
+                                     AG_NEEDS_X(0), NULL, NULL };
+
+static Tensor *custom(const AgCustom *op, Tensor *x)
+{
+    return ag_custom(op, tensor_shape(x), &x, 1, NULL, 0);
+}
+
+START_TEST(operations_of_the_program_have_a_tangent)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *one = tensor_ones(SHAPE(3));
+    Tensor *y = ag_custom_tangent(custom(&cube, x), cube_tangent), *g = gradient_of_sum(y, x);
+    ck_assert(is_close(ag_jvp(y, &x, &one, 1), 12));
+    ck_assert(is_close(ag_jvp(ag_jvp(y, &x, &one, 1), &x, &one, 1), 12));
+    ck_assert(is_close(g, 12));
+    ck_assert(is_close(gradient_of_sum(g, x), 12));
+    ck_assert(is_close(ag_jvp(g, &x, &one, 1), 12));
+    ck_assert(is_close(gradient_of_sum(gradient_of_sum(g, x), x), 6));
+    ag_end(s);
+}
+END_TEST
+
+/* The identity sees a wrong rule on either side. */
+START_TEST(a_wrong_rule_is_found)
+{
+    static const struct { const AgCustom *op; AgTangent *tangent; bool holds; } rows[] = {
+        { &cube, cube_tangent, true },
+        { &wrong_cube, cube_tangent, false },
+        { &cube, wrong_cube_tangent, false },
+    };
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_uniform(SHAPE(5), 0.5, 1.5), true);
+    Tensor *y = ag_custom_tangent(custom(rows[_i].op, x), rows[_i].tangent);
+    CheckedCase at = { .name = "planted", .is_silent = true };
+    ck_assert(identity_holds(&at, y, &x, 1, 0) == rows[_i].holds);
+    ag_end(s);
+}
+END_TEST
+
+/* ---- usage errors ---------------------------------------------------------------------------- */
+
+static void jvp_in_a_pass(void *arg, Tensor *leaf)
+{
+    Tensor *one = tensor_ones(tensor_shape(leaf));
+    ag_jvp(arg, &leaf, &one, 1);
+}
+
+START_TEST(usage_errors_are_reported)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *one = tensor_ones(SHAPE(3)), *two = tensor_ones(SHAPE(2)), *g;
+    Tensor *y = cube_of(x), *sum = ag_sum(y);
+    EXPECT_USAGE_ERROR("ag_jvp: y does not require a gradient", ag_jvp(one, &x, &one, 1));
+    EXPECT_USAGE_ERROR("ag_jvp: item 0 of in does not require", ag_jvp(y, &one, &one, 1));
+    EXPECT_USAGE_ERROR("ag_jvp: item 0 of in (3,) and of v (2,) differ", ag_jvp(y, &x, &two, 1));
+    EXPECT_USAGE_ERROR("ag_jvp: n is 0", ag_jvp(y, &x, &one, 0));
+    EXPECT_USAGE_ERROR("ag_jvp: in is NULL", ag_jvp(y, NULL, &one, 1));
+    EXPECT_USAGE_ERROR("ag_jvp: v is NULL", ag_jvp(y, &x, NULL, 1));
+    EXPECT_USAGE_ERROR("ag_grad_recorded: the loss has shape (3,)", ag_grad_recorded(y, &x, 1, &g));
+    EXPECT_USAGE_ERROR("ag_grad_recorded: out is NULL", ag_grad_recorded(sum, &x, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_custom_tangent: y was made by mul", ag_custom_tangent(y, cube_tangent));
+    EXPECT_USAGE_ERROR("ag_custom_tangent: tangent is NULL", ag_custom_tangent(y, NULL));
+    EXPECT_USAGE_ERROR("cube (made at tests/test_higher.c",
+                       ag_jvp(ag_tanh(custom(&cube, x)), &x, &one, 1));
+    EXPECT_USAGE_ERROR("has no tangent rule",
+                       ag_grad_recorded(ag_sum(custom(&cube, x)), &x, 1, &g));
+    EXPECT_USAGE_ERROR("cube: the result of tangent is (), expected the shape (3,) of y",
+                       ag_jvp(ag_custom_tangent(custom(&cube, x), wrong_shape), &x, &one, 1));
+    EXPECT_USAGE_ERROR("cube: its backward rule reads the value of its result",
+                       ag_jvp(ag_custom_tangent(custom(&cube, x), reads_y), &x, &one, 1));
+    ag_watch_backward((AgWatch){ .complete = jvp_in_a_pass, .arg = y });
+    EXPECT_USAGE_ERROR("ag_jvp: a backward pass of this thread is running", ag_backward_keep(sum));
+    ag_watch_backward((AgWatch){ .complete = NULL });
+    ag_backward(sum);
+    EXPECT_USAGE_ERROR("ag_jvp: an earlier backward has run through", ag_jvp(y, &x, &one, 1));
+    ag_end(s);
+}
+END_TEST
+
+/* An error in the rule of a gradient, within a pass, leaves nothing behind. */
+START_TEST(errors_in_a_pass_are_undone)
+{
+    Result before = hessian_product(false, PLAIN);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *y = ag_custom_tangent(custom(&cube, ag_tanh(x)), wrong_shape);
+    Tensor *g = gradient_of_sum(ag_exp(y), x);
+    EXPECT_USAGE_ERROR("cube: the result of tangent is (), expected", ag_backward_keep(ag_sum(g)));
+    ck_assert_ptr_null(tensor_grad(x));
+    ag_custom_tangent(y, cube_tangent);
+    ag_backward(ag_sum(g));
+    ck_assert_ptr_nonnull(tensor_grad(x));
+    ag_end(s);
+    ck_assert(hessian_product(false, PLAIN).hash == before.hash);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+/* A value that was written after an operation had read it. */
+START_TEST(written_values_are_reported)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_of(2), *one = tensor_ones(SHAPE(3)), *y = cube_of(x);
+    ag_fill(x, 3);
+    EXPECT_USAGE_ERROR("ag_jvp: the rule of mul", ag_jvp(y, &x, &one, 1));
+    ag_end(s);
+}
+END_TEST
+
+Suite *higher_suite(void)
+{
+    Suite *suite = suite_create("higher");
+    TCase *identity = tcase_create("identity");
+    tcase_add_loop_test(identity, backward_and_tangent_rules_agree, 0, OP_COUNT);
+#ifdef KAERU_DOUBLE
+    tcase_add_test(identity, derivatives_of_random_graphs_agree);
+#endif
+    suite_add_tcase(suite, identity);
+    TCase *values = tcase_create("values");
+    tcase_add_test(values, derivatives_of_a_cube);
+    tcase_add_test(values, a_constant_has_no_derivative);
+    tcase_add_test(values, a_direction_can_depend_on_the_input);
+    tcase_add_test(values, inputs_can_be_results);
+    tcase_add_test(values, directions_are_kept_apart);
+    tcase_add_test(values, ways_have_the_same_bits);
+    tcase_add_test(values, without_recording_they_are_constants);
+    tcase_add_test(values, graphs_of_derivatives_are_shown);
+    tcase_add_test(values, derivatives_have_the_precision_of_the_operation);
+    tcase_add_test(values, frozen_weights_pass_derivatives_on);
+    suite_add_tcase(suite, values);
+    TCase *program = tcase_create("program");
+    tcase_add_test(program, operations_of_the_program_have_a_tangent);
+    tcase_add_loop_test(program, a_wrong_rule_is_found, 0, 3);
+    tcase_add_test(program, usage_errors_are_reported);
+    tcase_add_test(program, errors_in_a_pass_are_undone);
+    tcase_add_test(program, written_values_are_reported);
+    suite_add_tcase(suite, program);
+    return suite;
+}
