@@ -445,6 +445,34 @@ csv digits.csv step,convolutional,linear
 learns 'the convolutional network learns, the linear layer does not' \
     'NR > 50 { network += $2 / 10; layer += $3 / 10 } END { exit NR != 60 || network > 1.8 || layer < 2.1 }'
 
+lesson curvature --steps "$(steps 1000 20)"
+prints 'Second derivatives, the Hessian: [[-0.7300, 0.0000], [0.0000, 2.0000]]'
+csv curvature.csv newton,start,step,a,b,f
+shows "gradient descent ends in the bowl twice, Newton's step in the bowl and at the saddle" \
+    '{ a[$1 ($2 > 1)] = $4; if (abs($5) > 1e-3) far[$1 ($2 > 1)] = $3 }
+     END { exit abs(a["00"] - 1) > 1e-2 || abs(a["01"] - 1) > 1e-2 || abs(a["11"] - 1) > 1e-3 || abs(a["10"]) > 1e-3 ||
+                far["11"] > 1 || NR != 136 }'
+csv curvature_training.csv rate,step,curvature,loss
+learns 'the curvature rises to 2 / rate and stays; with a smaller rate it is not held there' \
+    '$1 > 0.09 && $2 >= 500 { n++; if ($3 < 16 || $3 > 24) bad = 1 } $1 < 0.09 && $3 > 22 { above = 1 }
+     END { exit bad || n != 51 || !above }'
+learned 'the curvature is that of three losses' awk '/three losses/ { n++; d = $(NF - 6) - $(NF - 2); if (d < 0) d = -d
+    if (d > 0.01 * $(NF - 2)) bad = 1 } END { exit bad || n != 3 }' stdout
+draws curvature
+"$programs/curvature" --rate 5 --steps 100 --language en --out curvature.5 >stdout 2>stderr
+prints 'the loss grows without limit'
+
+lesson differential_equation --steps "$(steps 1500 10)"
+csv differential_equation.csv x,u,solution
+learns 'u is the solution' 'abs($2 - $3) > 1e-3 || abs($3 - sin(3.14159265 * $1)) > 1e-5 { bad = 1 } END { exit bad || NR != 64 }'
+draws differential_equation
+
+lesson gradient_penalty --steps "$(steps 400 3)"
+csv gradient_penalty.csv x,y
+learned 'the norm of the gradient is near 1' awk '/norm/ { n++; if ($NF < 0.8 || $NF > 1.2) bad = 1 } END { exit bad || n != 2 }' \
+    stdout
+draws gradient_penalty
+
 lesson moons --steps "$(steps 300 20)"
 csv moons.csv left,x,y
 learns 'the points contract' '$1 == 40 { before += abs($3 - 0.25) } $1 == 0 { after += abs($3 - 0.25) }
