@@ -7,6 +7,7 @@
 
 enum { WORDS = 5, BATCH = 4, MOST_LAYERS = 64 };
 static int64_t layers = 12, width = 128, vocabulary = 37000, blocks = 6;
+static double weights = 1;
 
 static Tensor *show(const char *step, Tensor *t)
 {
@@ -88,7 +89,7 @@ static void measure(NnNormPlace place, double deviation[], double gradient[])
     NnParameters *p = nn_parameters(stack);
     for (int i = 0; i < p->n; i++) {
         if (tensor_ndim(p->item[i].tensor) == 2) {
-            nn_init_xavier_uniform(p->item[i].tensor, 1);               /* as transformer_new does */
+            nn_init_xavier_uniform(p->item[i].tensor, weights);         /* transformer_new: 1 */
         }
     }
     ag_free(p);
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
         NN_OPTION("layers", layers, 1, MOST_LAYERS, "layers of the stack"),
         NN_OPTION("blocks", blocks, 1, 100, "N, the layers of the encoder and of the decoder that are counted"),
         NN_OPTION("vocabulary", vocabulary, 1, 10000000, "words of the table's model"),
+        NN_OPTION("weights", weights, 0, 1000, "the first weights of the stack times this"),
         NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "block",

@@ -9,6 +9,7 @@ enum { D = 512, H = 8, K = D / H, WORDS = 5 };                           /* of t
 enum { LENGTH = 8, LETTERS = 10, BATCH = 64, WIDTH = 32, MODELS = 4 };    /* of the task */
 static const int heads[MODELS] = { 1, 2, 4, 8 };
 static int64_t steps = 500;
+static bool with_feed_forward;
 
 static Tensor *show(const char *step, Tensor *t)
 {
@@ -56,6 +57,7 @@ typedef struct {
     Embedding *letters;
     PositionalEncoding *positions;
     MultiHeadAttention *attention;
+    PositionwiseFeedForward *feed_forward;                                /* NULL without --feed-forward */
     Linear *before, *first;
 } Reader;
 
@@ -65,6 +67,9 @@ static Reader *reader_new(int number)
     nn_child(r, letters, nn_embedding_new(LETTERS, WIDTH));
     nn_child(r, positions, nn_positional_encoding_new(WIDTH, 0, LENGTH));
     nn_child(r, attention, nn_multi_head_attention_new(number, WIDTH, 0));
+    if (with_feed_forward) {
+        nn_child(r, feed_forward, nn_positionwise_feed_forward_new(WIDTH, 4 * WIDTH, 0, AG_RELU));
+    }
     nn_child(r, before, nn_linear_new(WIDTH, LETTERS));
     nn_child(r, first, nn_linear_new(WIDTH, LETTERS));
     r->attention->keep_weights = true;
@@ -81,6 +86,9 @@ static Tensor *loss_of_reading(Reader *r, Tensor *ids, double *right)
     }
     Tensor *x = nn_positional_encoding(r->positions, nn_embedding(r->letters, ids));
     Tensor *y = nn_multi_head_attention(r->attention, x, x, x, NULL);
+    if (with_feed_forward) {
+        y = nn_positionwise_feed_forward(r->feed_forward, y);
+    }
     Tensor *b = nn_linear(r->before, y), *f = nn_linear(r->first, y);
     Tensor *hit = ag_and(ag_compare(AG_EQ, ag_argmax(b, -1, false), before), ag_compare(AG_EQ, ag_argmax(f, -1, false), first));
     *right = tensor_item(ag_mean(ag_cast(hit, AG_REAL)));
@@ -134,7 +142,11 @@ static void train(void)
 
 int main(int argc, char **argv)
 {
-    const NnField options[] = { NN_OPTION("steps", steps, 1, 1000000, "training steps"), NN_FIELDS_END };
+    const NnField options[] = {
+        NN_OPTION("steps", steps, 1, 1000000, "training steps"),
+        NN_FLAG_OPTION("feed-forward", with_feed_forward, "a feed-forward layer after the attention of the task"),
+        NN_FIELDS_END
+    };
     example_begin(argc, argv, &(Program){ "heads",
         "Shows multi-head attention step by step with the shapes of the first Transformer. Then a task: at each position,\n"
         "name the letter before and the first letter of the word. Two heads look at both places; one head has to mix them.\n\n"

@@ -3,11 +3,13 @@
 
 #include "common/common.h"
 #include "kaeru/autograd.h"
+#include "kaeru/init.h"
 #include "kaeru/nn.h"
 
 enum { ROWS = 400, WIDTH = 32, BINS = 80, REACH = 4, MAX_DEPTH = 100 };
 static int64_t depth = 12, steps = 100, runs = 5;
 static double lr = 0.003;
+static bool he;
 
 typedef struct { Module module; bool normalized; ModuleList *linears, *norms; Linear *out; } Deep;
 
@@ -18,7 +20,11 @@ static Deep *deep_new(bool normalized)
     nn_child(d, linears, nn_list_new());
     nn_child(d, norms, nn_list_new());
     for (int64_t i = 0; i < depth; i++) {
-        nn_list_add(d->linears, nn_linear_new(i == 0 ? 2 : WIDTH, WIDTH));
+        Linear *linear = nn_linear_new(i == 0 ? 2 : WIDTH, WIDTH);
+        if (he) {
+            nn_init_kaiming_uniform(linear->weight, 0);
+        }
+        nn_list_add(d->linears, linear);
         if (normalized) nn_list_add(d->norms, nn_layer_norm_new(WIDTH));
     }
     nn_child(d, out, nn_linear_new(WIDTH, 2));
@@ -129,7 +135,9 @@ int main(int argc, char **argv)
         NN_OPTION("depth", depth, 1, MAX_DEPTH, "layers"),
         NN_OPTION("steps", steps, 1, 1000000, "training steps"),
         NN_OPTION("runs", runs, 1, 1000, "networks of each kind, each with new weights"),
-        NN_OPTION("lr", lr, 0, 1000, "learning rate of Adam"), NN_FIELDS_END
+        NN_OPTION("lr", lr, 0, 1000, "learning rate of Adam"),
+        NN_FLAG_OPTION("he", he, "He's first weights, which keep the size of the signal through ReLU"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "layer_norm",
         "Shows what layer normalization does. Two deep networks learn whether the two numbers of a row have the same\n"

@@ -6,12 +6,25 @@
 #include "kaeru/attention.h"
 
 static int64_t width = 128, length = 100;
+static double base = 10000;                                             /* of the paper, and of the library */
 static bool learned;
 
 /* The angle per position of pair k: dimensions 2k (sine) and 2k+1 (cosine). */
 static double frequency(int64_t k)
 {
-    return ag_math_pow(10000, -2 * (double)k / (double)width);
+    return ag_math_pow(base, -2 * (double)k / (double)width);
+}
+
+/* Replaces the library's table (length,width) by one with another base. */
+static void fill_with_base(Tensor *pe)
+{
+    for (int64_t i = 0; i < length; i++) {
+        for (int64_t d = 0; d < width; d++) {
+            double angle = (double)i * frequency(d / 2);
+            double value = d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle);
+            tensor_mutable_data(pe)[i * width + d] = (ag_real)value;
+        }
+    }
 }
 
 static void print_waves(void)
@@ -79,6 +92,7 @@ int main(int argc, char **argv)
     const NnField options[] = {
         NN_OPTION("width", width, 2, 1024, "D, the width of a position's vector; even"),
         NN_OPTION("length", length, 2, 1000, "positions"),
+        NN_OPTION("base", base, 1, 1e12, "of the frequencies; a hyperparameter"),
         NN_FLAG_OPTION("learned", learned, "the vectors of a model that learns its positions, before training"),
         NN_FIELDS_END
     };
@@ -94,6 +108,9 @@ int main(int argc, char **argv)
     AgScope scope = ag_begin(AG_NO_GRAD);
     PositionalEncoding *positions = nn_positional_encoding_new_with(width, 0, length, learned);
     Tensor *pe = ag_reshape(positions->pe, SHAPE(length, width));
+    if (!learned && base != 10000) {
+        fill_with_base(pe);
+    }
     Tensor *products = ag_matmul(pe, ag_transpose(pe, 0, 1));
 
     say("%lld positions as vectors of %lld numbers%s\n", (long long)length, (long long)width,

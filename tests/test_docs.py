@@ -166,6 +166,13 @@ for page in pages + lessons:
             fail(f'{where}: {path} has no heading #{place}')
 
 
+# The programs of the lectures exist.
+for page in 'docs/ninety_minutes.md', 'docs/ja/ninety_minutes.md':
+    for name in re.findall(r'`(\w+)`', (root / page).read_text(encoding='utf-8')):
+        checked += 1
+        if name not in [*examples, 'page']:
+            fail(f'{page}: there is no example {name}')
+
 # What the page for users of PyTorch writes with several operations is compared with PyTorch, in the same words.
 spaces = lambda text: re.sub(r'\s+', ' ', text)
 compared = spaces((root / 'tests/test_torch.c').read_text(encoding='utf-8'))
@@ -174,6 +181,15 @@ for recipe in re.findall(r'`((?:[a-z_]+ = )?ag_\w+\([^`]*\))`', recipes):
     checked += 1
     if spaces(recipe) not in compared:
         fail(f'docs/pytorch.md: tests/test_torch.c does not compare {recipe}')
+
+# Each line of C on the page of questions is a line of the program that the test "programs" runs.
+pieces = {line.split('/*')[0].strip() for line in (root / 'tests/programs/elsewhere.c').read_text(encoding='utf-8').splitlines()}
+for page in 'docs/elsewhere.md', 'docs/ja/elsewhere.md':
+    for block in re.findall(r'^```c\n(.*?)^```', (root / page).read_text(encoding='utf-8'), re.M | re.S):
+        for line in block.splitlines():
+            checked += 1
+            if line.split('/*')[0].strip() not in pieces:
+                fail(f'{page}: tests/programs/elsewhere.c does not have the line {line}')
 
 
 # The doors of other frameworks' readers: each of DeZero's sixty steps once; both pages lead to the same functions.

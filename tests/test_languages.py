@@ -232,6 +232,28 @@ def commands_of(text):
     return collections.Counter(span for span in spans if program.match(span))
 
 
+# Words that a reader looks for in the lessons: the field's, and those of textbooks.
+TERMS = {
+    'examples/README.md': """
+        activation function, additive attention, automatic differentiation, autoregressive, backpropagation, computation graph,
+        context, convolutional network, cross-attention, dimension, dot product, feature, fully connected layer, generalization,
+        gradient check, hidden layer, hidden state, hyperparameter, identity mapping, internal covariate shift,
+        Kullback-Leibler, layer normalization, linear layer, loss function, mean squared error, mini-batch, multi-head attention,
+        numerical gradient, overfitting, positional embedding, residual connection, scaled dot-product attention,
+        skip connection, stochastic gradient descent, subword""",
+    'examples/README.ja.md': """
+        KLダイバージェンス, アテンション機構, サブワード, スケール化内積注意, ハイパーパラメータ, ミニバッチ, 位置埋め込み,
+        位置符号化, 加法注意, 加重和, 過学習, 隠れ状態, 隠れ層, 確率的勾配降下法, 活性化関数, 計算グラフ, 交差注意, 恒等写像,
+        勾配確認, 誤差逆伝播法, 残差結合, 残差接続, 次元数, 自己回帰, 自己注意, 自動微分, 縮小付き内積, 順伝播型ニューラルネットワーク,
+        数値微分, スキップ接続, 全結合層, 線形層, 線形変換, 層正規化, 損失関数, 畳み込みニューラルネットワーク, 多頭注意, 中間層,
+        注意機構, 特徴量, トークン埋め込み, 内積注意, 内部共変量シフト, 汎化, 文脈, 平均二乗誤差""",
+}
+for name, words in TERMS.items():
+    text = re.sub(r'\s+', ' ', read(name))
+    for word in re.split(r',\s+', words.strip()):
+        if word.lower() not in text.lower():
+            fail(f'{name} does not have the word {word}')
+
 pages = [(f'docs/{page.name}', f'docs/ja/{page.name}') for page in sorted((root / 'docs').glob('*.md'))]
 course = [(f'examples/course/{page.with_suffix("").stem}.md', f'examples/course/{page.name}')
           for page in sorted((root / 'examples/course').glob('*.ja.md'))]

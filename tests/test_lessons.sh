@@ -208,6 +208,9 @@ learns 'of two heads, one looks at the first letter, the other one at the letter
     '$1 == 2 && $3 > 1 { first[$2] += ($4 == 0) * $5 / 6; before[$2] += ($4 == $3 - 1) * $5 / 6 }
      END { exit !((first[0] > 0.7 && before[1] > 0.4) || (first[1] > 0.7 && before[0] > 0.4)) || NR != 192 }'
 draws heads
+lesson heads --steps "$(steps 200 10)" --feed-forward
+csv heads.csv step,heads_1,heads_2,heads_4,heads_8
+learns 'with a feed-forward layer one head learns more' 'END { exit !($2 < 0.3) }'
 
 lesson block --layers 4 --vocabulary 1000
 that "the assembled block is that of the library" \
@@ -220,6 +223,10 @@ csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
 shows 'pre-norm vectors grow, post-norm vectors do not' \
     'abs($3 - 1) > 0.02 || $2 < last { bad = 1 } { last = $2 } END { exit bad || $2 < 1.5 || NR != 4 }'
 draws block
+lesson block --layers 16 --vocabulary 1000 --weights 0.1
+csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
+shows 'with small first weights all layers have nearly the same gradient' \
+    '{ if (NR == 1) { pre = $4; post = $5 } } END { exit abs($4 / pre - 1) > 0.2 || abs($5 / post - 1) > 0.2 }'
 
 lesson architectures
 prints 'Transformer-base has D = 512, h = 8, K = 64, N = 6 layers'
@@ -328,6 +335,9 @@ shows 'before training, values keep their deviation only with norms' \
     '$1 == 0 { plain[$2] += $3 * $3 * $4; normalized[$2] += $3 * $3 * $5 }
      END { exit !(sqrt(plain[8]) < 0.3 && abs(sqrt(normalized[8]) - 1) < 0.1) || NR != 2 * 8 * 80 }'
 draws layer_norm layer_norm_layers
+lesson layer_norm --depth 12 --steps 40 --runs 2 --he
+csv layer_norm.csv run,step,plain,normalized
+shows 'with weights by He it learns without normalization' '$2 == 39 && $3 > 0.2 { bad = 1 } END { exit bad || NR != 80 }'
 lesson layer_norm --depth 2 --steps 1 --runs 1
 
 lesson positions --width 16 --length 30
@@ -342,6 +352,11 @@ shows 'products are symmetric and 8 on the diagonal' \
 csv positions_theory.csv distance,theory,measured
 shows 'theory and measurement agree' 'abs($2 - $3) > 1e-4 { bad = 1 } END { exit bad || NR != 30 }'
 draws positions positions_products
+lesson positions --width 8 --length 20 --base 100
+prints 'repeats after 19.869 positions'
+csv positions_theory.csv distance,theory,measured
+shows 'another base gives other inner products, which the theory has, too' \
+    'abs($2 - $3) > 1e-4 { bad = 1 } $1 == 2 && abs($3 - 2.368499) > 1e-4 { bad = 1 } END { exit bad || NR != 20 }'
 
 lesson vectors
 prints '|a| w = 2.7600'

@@ -74,6 +74,14 @@ if command -v gnuplot >/dev/null; then
     draws() { run_there sh draw.sh && [ -s "$folder/losses.png" ]; }
     try "docs/data.md: gnuplot draws losses.csv" draws
 fi
+program "$source/tests/programs/elsewhere.c" -std=c11 -Wpedantic
+try "elsewhere: the gradient check" grep -qx 'gradients are right' "$folder/printed"
+learned 'same gradient with ' '<' 50
+for word in first_nan shapes; do
+    run_there sh -c "./elsewhere $word" 2>&1 | sed -n 's|(\(.*at \)/.*/tests/programs|(\1tests/programs|; /^kaeru: /p'
+done >"$folder/said"
+told() { sed -n '/^kaeru: /p' "$source/docs/elsewhere.md" | cmp - "$folder/said"; }
+try "docs/elsewhere.md: the messages" told
 # Two programs are examples, which share code of their own.
 set -- -I"$source/examples" -DKAERU_PLOTS='""' "$source"/examples/common/*.c
 program "$source/examples/digits.c" "$@"

@@ -125,7 +125,7 @@ done <names
 for page in "$pages"/*.html; do
     name=$(basename "$page")
     grep -o 'href="[^"]*"' "$page" | sed 's/href="\(.*\)"/\1/; s/^#/'"$name"'#/'
-done | sort -u >links
+done | grep -vE '^https://github\.com/[^/]+/[^/]+(/(issues|pull)/[0-9]+)?$' | sort -u >links      # questions asked elsewhere
 for page in "$pages"/*.html "$pages/style.css"; do
     name=$(basename "$page")
     echo "$name"
