@@ -238,7 +238,8 @@ TERMS = {
         activation function, additive attention, automatic differentiation, autoregressive, backpropagation, computation graph,
         context, convolutional network, cross-attention, dimension, dot product, feature, fully connected layer, generalization,
         gradient check, hidden layer, hidden state, hyperparameter, identity mapping, internal covariate shift,
-        Kullback-Leibler, layer normalization, linear layer, loss function, mean squared error, mini-batch, multi-head attention,
+        Kullback-Leibler, layer normalization, linear layer, loss function, mean squared error, mini-batch,
+        multi-head attention,
         numerical gradient, overfitting, positional embedding, residual connection, scaled dot-product attention,
         skip connection, stochastic gradient descent, subword""",
     'examples/README.ja.md': """
