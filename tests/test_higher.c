@@ -225,6 +225,138 @@ START_TEST(directions_are_kept_apart)
 }
 END_TEST
 
+/* ---- special values -------------------------------------------------------------------------- */
+
+typedef Tensor *Special(Tensor *x);
+
+/* Returns the tangent, its tangent, the recorded gradient and its tangent along v, in a row. The
+ * result of f does not depend on items of x that are NaN. */
+static Tensor *derivatives_of(Special *f, Tensor *x, Tensor *v)
+{
+    Tensor *weights, *y = f(x), *part[4];
+    weights = tensor_normal(tensor_shape(y), 0, 1);
+    part[0] = ag_jvp(y, &x, &v, 1);
+    part[1] = ag_jvp(part[0], &x, &v, 1);
+    part[2] = gradient_of_sum(ag_mul(y, weights), x);
+    part[3] = ag_jvp(part[2], &x, &v, 1);
+    for (int i = 0; i < 4; i++) {
+        part[i] = ag_reshape(part[i], SHAPE(tensor_numel(part[i])));
+    }
+    return ag_concat(part, 4, 0);
+}
+
+static Tensor *leaf_copy(Tensor *x)
+{
+    return tensor_set_requires_grad(ag_detach(ag_scale(x, 1)), true);
+}
+
+/* Compares the derivatives where x has NaN in row `row` of (rows, n) with those for numbers. */
+static void check_ignored(Special *f, AgShape shape, int64_t row)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    ag_seed(8);
+    Tensor *numbers = tensor_normal(shape, 0, 1), *v = tensor_normal(shape, 0, 1);
+    int64_t n = tensor_dim(numbers, -1);
+    AgRandom random = ag_random_state();
+    Tensor *expected = derivatives_of(f, leaf_copy(numbers), v);
+    for (int64_t i = 0; i < n; i++) {
+        tensor_mutable_data(numbers)[row * n + i] = (ag_real)NAN;
+    }
+    ag_set_random_state(random);
+    Tensor *d = derivatives_of(f, leaf_copy(numbers), v);
+    for (int64_t i = 0; i < tensor_numel(d); i++) {
+        double value = (double)reals(d)[i], wanted = (double)reals(expected)[i];
+        ck_assert_msg(fabs(value - wanted) <= 1e-4, "item %d: %g, expected %g", (int)i, value,
+                      wanted);
+    }
+    ag_end(s);
+}
+
+static Tensor *loss_without_row_1(Tensor *x)
+{
+    Tensor *target = tensor_ints(SHAPE(3), (int32_t[]){ 2, -100, 0 });
+    return ag_cross_entropy(x, target, AG_MEAN, -100, 0.1);
+}
+
+/* Position 2 of 4 is hidden from all. */
+static Tensor *attention_without_position_2(Tensor *x)
+{
+    Tensor *mask = tensor_bools(SHAPE(4), (uint8_t[]){ true, true, false, true });
+    Tensor *k = ag_reshape(x, SHAPE(1, 4, 4)), *q = ag_slice(k, 1, 0, 2);
+    return ag_attention(q, k, k, mask, (AgAttention){ .heads = 2 });
+}
+
+static Tensor *attention_by_bias_without_position_2(Tensor *x)
+{
+    const ag_real hidden = (ag_real)-INFINITY;
+    Tensor *bias = tensor_from(SHAPE(4), (ag_real[]){ 0, 1, hidden, (ag_real)0.5 });
+    Tensor *k = ag_reshape(x, SHAPE(1, 4, 4)), *q = ag_slice(k, 1, 0, 2);
+    return ag_attention(q, k, k, bias, (AgAttention){ .heads = 2 });
+}
+
+START_TEST(hidden_values_may_be_nan)
+{
+    check_ignored(loss_without_row_1, SHAPE(3, 5), 1);
+    check_ignored(attention_without_position_2, SHAPE(4, 4), 2);
+    check_ignored(attention_by_bias_without_position_2, SHAPE(4, 4), 2);
+}
+END_TEST
+
+static Tensor *norm_of(Tensor *x, int kind)
+{
+    AgNorm how = { .eps = 0, .eps_inside = kind == 0 };
+    return kind < 2 ? ag_layer_norm(x, NULL, NULL, how) : ag_rms_norm(x, NULL, 0);
+}
+
+/* A norm without eps is the same for c x as for x. So its derivative at c x along c v is, too, and
+ * its gradient is that at x divided by c. */
+START_TEST(norms_of_large_and_small_rows)
+{
+    static const double factor[] = { 0x1p83, 0x1p-83 };
+    for (int k = 0; k < 2; k++) {
+        AgScope s = ag_begin(AG_RECORD);
+        ag_seed(9);
+        double c = factor[k];
+        Tensor *x = leaf_copy(tensor_normal(SHAPE(3, 6), 1, 1)), *v = tensor_normal(SHAPE(3, 6), 0, 1);
+        Tensor *cx = leaf_copy(ag_scale(x, c)), *cv = ag_scale(v, c);
+        Tensor *u = tensor_normal(SHAPE(3, 6), 0, 1);
+        Tensor *t = ag_jvp(norm_of(x, _i), &x, &v, 1), *ct = ag_jvp(norm_of(cx, _i), &cx, &cv, 1);
+        Tensor *g = gradient_of_sum(ag_mul(norm_of(x, _i), u), x);
+        Tensor *cg = gradient_of_sum(ag_mul(norm_of(cx, _i), u), cx);
+        Tensor *pair[][2] = { { t, ct }, { ag_jvp(t, &x, &v, 1), ag_jvp(ct, &cx, &cv, 1) },
+                              { g, ag_scale(cg, c) },
+                              { ag_jvp(g, &x, &v, 1), ag_scale(ag_jvp(cg, &cx, &cv, 1), c) },
+                              { gradient_of_sum(ag_mul(t, u), x),
+                                ag_scale(gradient_of_sum(ag_mul(ct, u), cx), c) } };
+        for (int i = 0; i < 5; i++) {
+            for (int64_t j = 0; j < 18; j++) {
+                double value = (double)reals(pair[i][1])[j], wanted = (double)reals(pair[i][0])[j];
+                ck_assert_msg(fabs(value - wanted) <= 1e-3 * fmax(1, fabs(wanted)),
+                              "factor %g, pair %d, item %d: %g, expected %g", c, i, (int)j, value,
+                              wanted);
+            }
+        }
+        ag_end(s);
+    }
+}
+END_TEST
+
+#ifndef KAERU_DOUBLE
+/* Rows whose deviation is below 2^-126 count as 0, and have no derivative. */
+START_TEST(norms_of_rows_that_count_as_zero)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf_copy(ag_scale(tensor_arange(1, 5, 1), 0x1p-140));
+    Tensor *v = tensor_normal(SHAPE(4), 0, 1);
+    Tensor *y = norm_of(x, _i);
+    ck_assert(is_close(y, 0));
+    ck_assert(is_close(gradient_of_sum(ag_mul(y, v), x), 0));
+    ck_assert(is_close(ag_jvp(y, &x, &v, 1), 0));
+    ag_end(s);
+}
+END_TEST
+#endif
+
 /* ---- a small network, for what must not change bits ------------------------------------------ */
 
 enum { PARAMETERS = 4 };
@@ -616,6 +748,11 @@ Suite *higher_suite(void)
     tcase_add_test(values, a_direction_can_depend_on_the_input);
     tcase_add_test(values, inputs_can_be_results);
     tcase_add_test(values, directions_are_kept_apart);
+    tcase_add_test(values, hidden_values_may_be_nan);
+    tcase_add_loop_test(values, norms_of_large_and_small_rows, 0, 3);
+#ifndef KAERU_DOUBLE
+    tcase_add_loop_test(values, norms_of_rows_that_count_as_zero, 0, 3);
+#endif
     tcase_add_test(values, ways_have_the_same_bits);
     tcase_add_test(values, without_recording_they_are_constants);
     tcase_add_test(values, graphs_of_derivatives_are_shown);
