@@ -61,14 +61,15 @@ static Tensor *without_ignored_rows(const ClassArgs *c, Tensor *x, Tensor *targe
     return ag_masked_fill(x, ignored, 0);
 }
 
-/* Returns the sum of (softmax(x) - t) dx over the rows that count. */
+/* Returns the sum of (softmax(x) - t) dx over the rows that count. The others, which may have NaN,
+ * become 0 before all else, so that nothing of them gets into a derivative. */
 static Tensor *cross_entropy_along(const ClassArgs *c, Tensor *x, Tensor *dx, Tensor *target)
 {
     double rest = c->smoothing / (double)c->n;
-    Tensor *p = ag_softmax(ag_reshape(x, SHAPE(c->rows, c->n)), -1);
-    Tensor *slope = ag_sub(p, peaks(c, target, 1 - c->smoothing + rest, rest));
-    Tensor *part = ag_mul(slope, ag_reshape(dx, SHAPE(c->rows, c->n)));
-    return divided_sum(without_ignored_rows(c, part, target), c->divisor);
+    x = without_ignored_rows(c, ag_reshape(x, SHAPE(c->rows, c->n)), target);
+    dx = without_ignored_rows(c, ag_reshape(dx, SHAPE(c->rows, c->n)), target);
+    Tensor *t = peaks(c, target, 1 - c->smoothing + rest, rest);
+    return divided_sum(ag_mul(ag_sub(ag_softmax(x, -1), t), dx), c->divisor);
 }
 
 Tensor *cross_entropy_tangent(Tensor *y, Tensor *const *dx)

@@ -96,15 +96,6 @@ static Heads all_heads(Heads x, const KAttention *a)
                     heads_of(x.v, a->k, a->group) };
 }
 
-/* Returns whether a key is seen: by the mask, causal, and within the window. */
-static bool is_visible(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
-{
-    int64_t last = t + a->s - a->t;
-    if (a->causal && s > last) return false;
-    if (a->window > 0 && s <= last - a->window) return false;
-    return !a->mask || a->mask[b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s];
-}
-
 /* Returns which keys each query sees, (B,heads,T,S), or NULL if it sees all. */
 static Tensor *visible(const KAttention *a)
 {
@@ -115,12 +106,50 @@ static Tensor *visible(const KAttention *a)
         for (int64_t h = 0; h < a->h; h++) {
             for (int64_t t = 0; t < a->t; t++) {
                 for (int64_t s = 0; s < a->s; s++) {
-                    *next++ = is_visible(a, b, h, t, s);
+                    *next++ = attention_sees(a, b, h, t, s);
                 }
             }
         }
     }
     return seen;
+}
+
+/* Returns which queries see no key, (B,heads,T,1), or which keys no query of the head sees. */
+static Tensor *hidden(const KAttention *a, bool queries)
+{
+    int64_t n = queries ? a->t : a->s, others = queries ? a->s : a->t;
+    Tensor *mask = tensor_new("attention", &SHAPE(a->b, a->h, n, 1), AG_BOOL);
+    for (int64_t i = 0; i < mask->numel; i++) {
+        int64_t b = i / (a->h * n), h = i / n % a->h, at = i % n;
+        bool seen = false;
+        for (int64_t k = 0; k < others && !seen; k++) {
+            seen = attention_sees(a, b, h, queries ? at : k, queries ? k : at);
+        }
+        bools(mask)[i] = !seen;
+    }
+    return mask;
+}
+
+static bool is_finite(const Tensor *x)
+{
+    return !x || k_all_finite(x->numel, reals(x));
+}
+
+static bool are_finite(Heads x)
+{
+    return is_finite(x.q) && is_finite(x.k) && is_finite(x.v);
+}
+
+static Tensor *zero_where(Tensor *mask, Tensor *x)
+{
+    return x ? ag_masked_fill(x, mask, 0) : NULL;
+}
+
+/* Returns 0 at hidden positions, as attention computes with if there are NaN or infinity. */
+static Heads without_hidden(Heads x, const KAttention *a)
+{
+    Tensor *queries = hidden(a, true), *keys = hidden(a, false);
+    return (Heads){ zero_where(queries, x.q), zero_where(keys, x.k), zero_where(keys, x.v) };
 }
 
 /* Returns 1 / (1 - p) where the attention has kept a weight, else 0. The random numbers are those
@@ -149,6 +178,10 @@ static Tensor *attend_tangent(const Tensor *y, Heads x, Heads dx, Tensor *bias, 
     const KAttention *a = y->args;
     x = all_heads(x, a);
     dx = all_heads(dx, a);
+    if (!are_finite(x) || !are_finite(dx)) {
+        x = without_hidden(x, a);
+        dx = without_hidden(dx, a);
+    }
     Tensor *scores = ag_scale(heads_product(x.q, x.k, true), a->scale);
     Tensor *w = ag_masked_softmax(sum_of(scores, bias), visible(a), 1), *dw = NULL;
     Tensor *ds = sum_of(heads_product(dx.q, x.k, true), heads_product(x.q, dx.k, true));

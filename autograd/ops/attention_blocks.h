@@ -6,6 +6,8 @@
 #ifndef KAERU_ATTENTION_BLOCKS_H
 #define KAERU_ATTENTION_BLOCKS_H
 
+#include <math.h>
+
 #include "kernels.h"
 
 /* The distances, in items, between the sentences, the heads and the rows of an array. */
@@ -32,6 +34,17 @@ typedef struct {
                                                    of k and v: forward, with bf16 and an even k;
                                                    NULL: none */
 } KAttention;
+
+/* Returns whether query t of head h sees key s. */
+static inline bool attention_sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
+{
+    int64_t last = t + a->s - a->t;
+    int64_t at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
+    if (a->causal && s > last) return false;
+    if (a->window > 0 && s <= last - a->window) return false;
+    if (a->bias) return a->bias[at] != (real)-INFINITY;
+    return !a->mask || a->mask[at];
+}
 
 /* Returns for how many reals k_attention needs scratch memory, its argument `work`. */
 int64_t k_attention_work(const KAttention *a);

@@ -94,22 +94,11 @@ static bool hides(const KAttention *a)
     return a->mask || a->bias || a->window > 0 || (a->causal && a->t > a->s);
 }
 
-/* Returns whether query t of head h sees key s. */
-static bool sees(const KAttention *a, int64_t b, int64_t h, int64_t t, int64_t s)
-{
-    int64_t last = t + a->s - a->t;
-    int64_t at = b * a->mask_b + h * a->mask_h + t * a->mask_t + s * a->mask_s;
-    if (a->causal && s > last) return false;
-    if (a->window > 0 && s <= last - a->window) return false;
-    if (a->bias) return a->bias[at] != (real)-INFINITY;
-    return !a->mask || a->mask[at];
-}
-
 static bool key_is_seen(const KAttention *a, int64_t b, int64_t kv_head, int64_t s)
 {
     for (int64_t h = kv_head * a->group; h < (kv_head + 1) * a->group; h++) {
         for (int64_t t = 0; t < a->t; t++) {
-            if (sees(a, b, h, t, s)) return true;
+            if (attention_sees(a, b, h, t, s)) return true;
         }
     }
     return false;
@@ -118,7 +107,7 @@ static bool key_is_seen(const KAttention *a, int64_t b, int64_t kv_head, int64_t
 static bool query_sees_any(const KAttention *a, int64_t b, int64_t h, int64_t t)
 {
     for (int64_t s = 0; s < a->s; s++) {
-        if (sees(a, b, h, t, s)) return true;
+        if (attention_sees(a, b, h, t, s)) return true;
     }
     return false;
 }

@@ -23,6 +23,8 @@
 #ifndef KAERU_PUBLIC_HIGHER_H
 #define KAERU_PUBLIC_HIGHER_H
 
+#include <stdio.h>
+
 #include "kaeru/custom.h"
 
 AG_PUBLIC_BEGIN
@@ -66,6 +68,15 @@ void ag_grad_recorded(Tensor *y, Tensor *const *in, int n, Tensor **out);
 typedef Tensor *AgTangent(const AgCustomCall *c, Tensor *const *dx);
 /* Gives y, a result of ag_custom, a tangent rule. Returns y. */
 Tensor *ag_custom_tangent(Tensor *y, AgTangent *tangent);
+
+/* Checks that the tangent rules and the backward rules between in[i] and y agree: they are two ways
+ * to the same derivative. It compares the derivative of y along random directions with the
+ * gradients, then does the same for this derivative, to the given number of orders, 1 to 8.
+ * Errors of rounding are allowed, no others: it finds a factor of 1.01 (of 1.001 in the double
+ * build, where more digits are compared). It does not find a mistake that both rules have; that is
+ * the task of ag_gradcheck. Each difference is a line of `report`, which may be NULL. Returns
+ * whether there is none. It does not change gradients, nor the state of the random numbers. */
+bool ag_tangentcheck(Tensor *y, Tensor *const *in, int n, int orders, FILE *report);
 
 #include "kaeru/calls/higher.h"
 

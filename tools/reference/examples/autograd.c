@@ -95,6 +95,10 @@ static void gradients(void)
         tensor_print(slope);
         tensor_print(ag_jvp(slope, &x, &one, 1));
     }
+    EXAMPLE(ag_tangentcheck) {
+        Tensor *x = variable(tensor_arange(1, 4, 1));
+        printf("%s\n", ag_tangentcheck(ag_exp(ag_mul(x, x)), &x, 1, 3, stdout) ? "right" : "wrong");
+    }
     EXAMPLE(ag_fill) {
         Tensor *w = tensor_zeros(SHAPE(3));
         ag_fill(w, 0.5);

@@ -6,4 +6,7 @@ AG_NAME_CALL_VOID(ag_grad_recorded, (AG_PLACE, Tensor *y, Tensor *const *in, int
 #define ag_grad_recorded(...) ag_grad_recorded_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_custom_tangent, (AG_PLACE, Tensor *y, AgTangent *tangent), (y, tangent))
 #define ag_custom_tangent(...) ag_custom_tangent_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_NAME_CALL(bool, ag_tangentcheck, (AG_PLACE, Tensor *y, Tensor *const *in, int n, int orders, FILE *report),
+    (y, in, n, orders, report))
+#define ag_tangentcheck(...) ag_tangentcheck_call(__FILE__, __LINE__, __VA_ARGS__)
 #endif
