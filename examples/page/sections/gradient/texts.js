@@ -27,6 +27,14 @@ addTexts({
         '{name} is defined twice, or after it was used.',
         '{name}が二度定義されているか、使われた後に定義されています。',
     ],
+    formula_adds: [
+        'A formula has no “+=”: write “{name} = …” with the whole sum.',
+        '式では「+=」を使えません。和をすべて書いて「{name} = …」とします。',
+    ],
+    formula_quotient: [
+        'Write “{name} = …” in place of “{found} = …”: the gradient of the result, and not a quotient.',
+        '「{found} = …」ではなく「{name} = …」と書きます。商ではなく、結果の勾配です。',
+    ],
     formula_no_operation: [
         'Each step needs an operation, such as y = x * x.',
         '各ステップには y = x * x のような演算が必要です。',

@@ -25,9 +25,9 @@ addTexts({
             'かめます。',
     ],
     rule_right: [
-        '✓ Right: it agrees with what was measured, at each of the six numbers of each input, with floats and in double ' +
-            'precision.',
-        '✓ 正解：どの入力の6個の数でも、floatでも倍精度でも、実測と一致しました。',
+        '✓ Right: it agrees with the numerical derivative at {n} points in double precision, and ag_gradcheck, with ' +
+            'floats, agrees at six of them.',
+        '✓ 正解：倍精度では{n}か所で数値微分と一致し、floatで計算するag_gradcheckでも、そのうち6か所で一致しました。',
     ],
     rule_steep: [
         '✓ Right in double precision. ag_gradcheck, with floats, does not agree: the function is too steep or too large ' +
@@ -41,9 +41,9 @@ addTexts({
         '「{name}」の行に当たる入力がありません。順伝播の式がそれを使っていません。',
     ],
     rule_domain: [
-        'The forward formula has no finite value at some numbers between −2 and 2, nor between 0.5 and 2, so there is ' +
-            'nothing to measure.',
-        '順伝播の式は、−2から2でも0.5から2でも有限の値にならない場所があり、測ることができません。',
+        'The forward formula has a finite value and a slope at too few numbers between −100 and 100, so there is ' +
+            'nothing to compare with.',
+        '順伝播の式が有限の値と傾きを持つ場所が、−100から100までに少なすぎるため、比べることができません。',
     ],
     rule_yours: ['your {name}', '書いた{name}'],
     rule_measured: ['measured', '実測'],
@@ -59,12 +59,17 @@ addTexts({
     hint_missing: ['a factor {v} is missing.', '因数{v}が足りません。'],
     hint_too_much: ['there is a factor {v} too many.', '因数{v}が余分です。'],
     hint_term: ['a term {term} is too much.', '{term}の項が余分です。'],
-    hint_dy_power: [
-        'the gradient must be proportional to dy: dy must be a factor exactly once.',
-        '勾配はdyに比例しなければなりません。因数dyは、ちょうど一つです。',
+    hint_dy: [
+        'the gradient must be proportional to dy: each term has the factor dy exactly once.',
+        '勾配はdyに比例しなければなりません。どの項にも、因数dyがちょうど一つあります。',
     ],
     repair_sign: ['look at the sign of {part}.', '{part}の符号を見直してください。'],
     repair_product: ['{part}: a product belongs there, not a sum.', '{part}：和ではなく積にします。'],
+    repair_not_power: ['{part}: a product belongs there, not a power.', '{part}：べき乗ではなく積にします。'],
+    repair_other: [
+        'this is the rule of {f}, whose result would be y. Here y is the result of another formula.',
+        'これはyが{f}の結果であるときの規則です。ここでは、yは別の式の結果です。',
+    ],
     repair_extra: ['{part} does not belong there.', '{part}は余分です。'],
     repair_divide: ['you multiply by {part}: divide by it.', '{part}を掛けています。割ってください。'],
     repair_multiply: ['you divide by {part}: multiply by it.', '{part}で割っています。掛けてください。'],
