@@ -49,6 +49,7 @@ addTexts({
     ],
     formula_long: ['The formula has more than {n} operations.', '式の演算が{n}個を超えています。'],
     formula_unknown: ['{name} is not known here. Known are: {list}.', '{name}はここでは使えません。使える名前：{list}。'],
+    gradient_graph: ['Computation graph', '計算グラフ'],
     leaves_title: ['Change a value', '値を変える'],
     check_title: ['Is it right?', '正しいか確かめる'],
     check_backward: ['backward', '逆伝播'],
