@@ -1,4 +1,4 @@
-/* backprop.c: backpropagation through a small graph, step by step; why its order matters; a check by finite differences. */
+/* backprop.c: backpropagation through a small graph, step by step; why its order matters; the gradient check. */
 #include "common/common.h"
 #include "kaeru/autograd.h"
 
@@ -42,14 +42,14 @@ static double slope(Function *f, Tensor **in, ag_real *x)
 
 static void compare(Function *f, Tensor **in, int n)
 {
-    say("\nThe same by finite differences, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "", "backward", "finite",
-        "difference");
+    say("\nGradient check: the same by numerical derivatives, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "",
+        "backward", "numerical", "difference");
     for (int i = 0; i < n; i++) {
         const ag_real *gradient = tensor_grad_data(in[i]);
         for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
-            double finite = slope(f, in, tensor_mutable_data(in[i]) + j);
+            double numerical = slope(f, in, tensor_mutable_data(in[i]) + j);
             say("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
-                finite, (double)gradient[j] - finite);
+                numerical, (double)gradient[j] - numerical);
         }
     }
 }
@@ -125,13 +125,13 @@ static Tensor *leaf(const char *name, Tensor *t)
 int main(int argc, char **argv)
 {
     const NnField options[] = {
-        NN_OPTION("step", h, 1e-6, 1, "step of the finite differences"),
+        NN_OPTION("step", h, 1e-6, 1, "step of the numerical derivatives"),
         NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "backprop",
         "Shows how backpropagation computes gradients, in a formula and in a network with nine parameters: the backward\n"
-        "rule of each operation, its inputs and the gradients that it passes on. Checks the gradients by finite\n"
-        "differences. Shows the error that results if a gradient is passed on before all of it has arrived.\n\n"
+        "rule of each operation, its inputs and the gradients that it passes on. Checks the gradients by numerical\n"
+        "derivatives. Shows the error that results if a gradient is passed on before all of it has arrived.\n\n"
         "Draws both graphs, one frame for each step: backprop_formula_00.png to _09.png and backprop_network_00.png to\n"
         "_09.png.", options });
     AgScope s = ag_begin(AG_NO_GRAD);

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         "An exercise about backward rules. A new operation, y[i][j] = w[j] x[i][j]^2, already computes y. Write its\n"
         "backward rule, which computes the gradients of x and w from that of y, in\n"
         "examples/write_backward/exercise.c, and run this program after each change. It compares your gradients with\n"
-        "finite differences and reports which entries are wrong, by what factor, and the likely reason. The exit status\n"
+        "numerical derivatives and reports which entries are wrong, by what factor, and the likely reason. The exit status\n"
         "is 0 if all entries are right, else 1. A formula of the rule is compared if it is written as x0, x1 and dy with\n"
         "factors and powers, as in dx1 = 3 x0^2 dy; a wrong one also gives 1.", options });
     ag_on_usage_error(report_usage_error);
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     show_forward(in);
     show_backward(in);
     say("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is the sum of all\n"
-        "dy[i][j] y[i][j]. Its derivative by each entry of x and w, from finite differences (\"numerical\"), is compared\n"
+        "dy[i][j] y[i][j]. Its numerical derivative by each entry of x and w (\"numerical\") is compared\n"
         "with the result of your rule (\"gradient\").\n\n");
     FILE *report = report_begin();
     bool right = ag_gradcheck(call, NULL, in, 2, report);

@@ -53,7 +53,7 @@ addTexts({
     leaves_title: ['Change a value', '値を変える'],
     check_title: ['Is it right?', '正しいか確かめる'],
     check_backward: ['backward', '逆伝播'],
-    check_moved: ['measured: moved by ±0.01', '実測：±0.01動かす'],
+    check_moved: ['numerical: moved by ±0.01', '数値微分：±0.01動かす'],
     check_agree: ['✓ ag_gradcheck: the gradients agree.', '✓ ag_gradcheck：勾配は一致しています。'],
     check_nothing: ['Here the formula has no finite value or gradient.', 'ここでは式の値または勾配が有限ではありません。'],
     check_differ: [

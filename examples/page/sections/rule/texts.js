@@ -11,12 +11,13 @@ addTexts({
     rule_intro: [
         'An operation needs two formulas: how it computes y, and how it hands the gradient on. Write the second one. ' +
             '<code>dy</code> is the gradient that arrives; you may use <code>x</code>, <code>z</code> and ' +
-            '<code>y</code>. Two checks grade it: both move each input a little and measure. One is the library’s own, ' +
-            'with floats; the other has double precision and finds an error of a millionth.',
+            '<code>y</code>. Two gradient checks grade it: both compare it with the numerical derivative, for which each ' +
+            'input is moved a little. One is the library’s own, with floats; the other has double precision and finds ' +
+            'an error of a millionth.',
         '演算には二つの式が要ります。yの計算のしかたと、勾配の渡し方です。二つ目を書いてみましょう。届く勾配は <code>' +
-            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りで、どちらも入力を' +
-            '少しずつ動かして測ります。一方はfloatで計算するライブラリ自身の勾配チェック、もう一方は倍精度で、100万分の' +
-            '1の誤差も見つけます。',
+            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りの勾配確認で、どち' +
+            'らも、入力を少しだけ動かして求めた数値微分と比べます。一方はライブラリ自身のもので、floatで計算します。もう' +
+            '一方は倍精度で、100万分の1の誤差も見つけます。',
     ],
     rule_grammar: [
         'Plain arithmetic: + − * / ^ and the functions of section {#gradient}. Two factors side by side are a product. ' +
@@ -46,7 +47,7 @@ addTexts({
         '順伝播の式が有限の値と傾きを持つ場所が、−100から100までに少なすぎるため、比べることができません。',
     ],
     rule_yours: ['your {name}', '書いた{name}'],
-    rule_measured: ['measured', '実測'],
+    rule_measured: ['numerical', '数値微分'],
     rule_ratio: ['ratio', '比'],
     hint_not_finite: ['yours is not a finite number at x = {x}.', 'x = {x}で、書いた式は有限の数になりません。'],
     hint_exchanged: [
