@@ -151,7 +151,7 @@ const someOf = (list, n) => (list.length <= n ? list : Array.from({ length: n },
 
 // Six rows to look at, near 0: some that agree and some that do not.
 function rowsToShow({ rows }) {
-    const near = rows.filter((r) => Math.abs(r.x) <= 2 && Math.abs(r.z ?? 0) <= 2);
+    const near = rows.filter((r) => [r.x, r.z].every((v) => v !== 0 && Math.abs(v) <= 2));
     const [right, wrong] = [true, false].map((agrees) => [near, rows].map((all) => all.filter((r) => r.agrees === agrees))
         .find((some) => some.length) ?? []).map((some) => some.sort((a, b) => a.x - b.x));
     const wrongOnes = someOf(wrong, Math.max(3, 6 - right.length));
