@@ -152,8 +152,8 @@ const someOf = (list, n) => (list.length <= n ? list : Array.from({ length: n },
 // Six rows to look at, near 0: some that agree and some that do not.
 function rowsToShow({ rows }) {
     const near = rows.filter((r) => [r.x, r.z].every((v) => v !== 0 && Math.abs(v) <= 2));
-    const [right, wrong] = [true, false].map((agrees) => [near, rows].map((all) => all.filter((r) => r.agrees === agrees))
-        .find((some) => some.length) ?? []).map((some) => some.sort((a, b) => a.x - b.x));
+    const wrongIn = (all) => all.filter((r) => !r.agrees).sort((a, b) => a.x - b.x);
+    const right = near.filter((r) => r.agrees).sort((a, b) => a.x - b.x), wrong = wrongIn(wrongIn(near).length ? near : rows);
     const wrongOnes = someOf(wrong, Math.max(3, 6 - right.length));
     return [...wrongOnes, ...someOf(right, 6 - wrongOnes.length)].sort((a, b) => a.x - b.x);
 }
