@@ -1,5 +1,6 @@
 /* grade.c: exercises that grade themselves: softmax, layer norm, attention, the causal mask, a step of Adam, one of a coder. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/common.h"
@@ -131,6 +132,7 @@ static void grade_softmax(void)
     Tensor *t = tensor_of(ROWS, ITEMS, softmax_numbers), *largest = ag_max_dim(t, -1, true);
     Tensor *shifted = ag_sub(t, largest), *e = ag_exp(shifted), *but_last = ag_mul(e, all_but_last(ITEMS));
     Tensor *largest_but_last = ag_max_dim(ag_slice(t, -1, 0, ITEMS - 1), -1, true);
+    static const char of_each[] = "This is the sigmoid of each number alone: divide e^x by the sum of all e^x.";
     grade(&(Exercise){ .name = "softmax", .answer = call_softmax, .want = softmax_of(t), .explain = explain_softmax,
                        .not_finite = "e^x of a large x is infinite: subtract the largest x first.",
                        .mistakes = (const Mistake[]){
@@ -155,7 +157,10 @@ static void grade_softmax(void)
         { ag_log_softmax(t, -1), "This is the logarithm of the weights: take e^x of it." },
         { ag_div(e, ag_add(sum_of(e), tensor_full(AG_SCALAR, 1e-5))), "Add nothing to the sum: it is at least 1." },
         { ag_softmax(whole(t), -1), "The numbers have fractions, which an int cuts off: use double." },
-        { ag_softmax(ag_scale(shifted, log(2)), -1), "These are powers of 2: take e^x." }, { NULL, NULL } },
+        { ag_softmax(ag_scale(shifted, log(2)), -1), "These are powers of 2: take e^x." },
+        { ag_sigmoid(t), of_each }, { ag_sigmoid(shifted), of_each }, { divided_by_sum(ag_sigmoid(t)), of_each },
+        { ag_softmax(ag_scale(shifted, 1e6), -1), "The largest x gets 1, all others 0: take e^x, which gives each a share." },
+        { NULL, NULL } },
                        .more = (const MoreCalls[]){
         { call_softmax_with_sizes, results_with_sizes(softmax_of), other_size },
         { call_softmax_with_large_numbers, softmax_of(ag_slice(t, 0, 0, 1)), digits_lost }, { NULL, NULL, NULL } } });
@@ -232,16 +237,54 @@ static bool explain_row(int row, const double *y, double mean, double divisor)
     return wrong_mean || wrong_divisor;
 }
 
-/* Prints the number that the answer adds to the variance, or what it subtracts and divides by. */
+/* With how many digits a number is written. */
+static int digits_of(double number)
+{
+    enum { MOST = 8 };
+    char text[32];
+    int digits = 1;
+    for (; digits < MOST; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, number);
+        if (fabs(strtod(text, NULL) - number) <= 1e-4 * number) {
+            break;
+        }
+    }
+    return digits;
+}
+
+/* Prints the number that the answer adds to the variance, or to the deviation. Both explain a small one: it is the one with
+ * fewer digits. Returns whether one of them explains the result. */
+static bool explain_eps(const double *y, Tensor *centered, Tensor *variance)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < NORM_ITEMS; i++) {
+        sum += norm_numbers[NORM_ITEMS + i];
+        squares += norm_numbers[NORM_ITEMS + i] * norm_numbers[NORM_ITEMS + i];
+    }
+    double mean = sum / NORM_ITEMS, true_variance = squares / NORM_ITEMS - mean * mean;
+    double ratio = (norm_numbers[NORM_ITEMS] - mean) / y[NORM_ITEMS];
+    double inside = ratio * ratio - true_variance, outside = ratio - sqrt(true_variance);
+    if (!(inside > 0) || fabs(inside - 1e-5) <= 1e-6) {
+        return false;
+    }
+    Tensor *added = tensor_full(AG_SCALAR, inside);
+    bool is_inside = same_mistake(y, ag_div(centered, ag_sqrt(ag_add(variance, added))));
+    added = tensor_full(AG_SCALAR, outside);
+    bool is_outside = same_mistake(y, ag_div(centered, ag_add(ag_sqrt(variance), added)));
+    if (is_outside && (!is_inside || digits_of(outside) < digits_of(inside))) {
+        say("             You add %.3g to the deviation: add 1e-5 to the variance, inside of the square root.\n", outside);
+    } else if (is_inside) {
+        say("             You add %.3g to the variance, not 1e-5.\n", inside);
+    }
+    return is_inside || is_outside;
+}
+
+/* Prints the number that the answer adds to the variance or to the deviation, or what it subtracts and divides by. */
 static void explain_layer_norm(const double *y)
 {
     Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers), *centered = ag_sub(t, mean_of(t));
     Tensor *variance = mean_of(ag_mul(centered, centered));
-    double ratio = (double)tensor_data(centered)[NORM_ITEMS] / y[NORM_ITEMS];
-    double eps = ratio * ratio - (double)tensor_data(variance)[1];
-    if (eps > 0 && fabs(eps - 1e-5) > 1e-6 &&
-        same_mistake(y, ag_div(centered, ag_sqrt(ag_add(variance, tensor_full(AG_SCALAR, eps)))))) {
-        say("             You add %.3g to the variance, not 1e-5.\n", eps);
+    if (explain_eps(y, centered, variance)) {
         return;
     }
     Tensor *mean = mean_of(t), *divisor = ag_sqrt(plus_eps(variance));
@@ -257,6 +300,7 @@ static void grade_layer_norm(void)
     Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers), *mean = mean_of(t);
     Tensor *centered = ag_sub(t, mean), *variance = mean_of(ag_mul(centered, centered)), *deviation = ag_sqrt(variance);
     Tensor *from_loop = ag_sub(t, divided_in_loop(t)), *loop_square = ag_mul(from_loop, from_loop);
+    static const char whole_part[] = "In C, 1/n divides integers and is 0: divide by n, or write 1.0 / n.";
     static const char in_loop[] = "Divide by n once, after the loop that adds up, not in each pass.";
     Tensor *absolute = mean_of(ag_abs(centered)), *from_sum = ag_sub(t, sum_of(t)), *from_whole = ag_sub(t, whole(mean));
     Tensor *from_middle = ag_sub(t, ag_slice(t, -1, NORM_ITEMS / 2, NORM_ITEMS / 2 + 1));
@@ -290,6 +334,7 @@ static void grade_layer_norm(void)
         { ag_div(centered, plus_eps(deviation)), "1e-5 is added to the variance, inside of the square root." },
         { ag_div(centered, deviation), "1e-5 is missing: add it to the variance." },
         { ag_mul(centered, ag_sqrt(plus_eps(variance))), "Divide by the deviation: you multiplied by it." },
+        { ag_scale(t, 1 / sqrt(1e-5)), whole_part }, { ag_scale(centered, 1 / sqrt(1e-5)), whole_part },
         { centered, "Divide by the deviation." }, { NULL, NULL } },
                        .more = (const MoreCalls[]){
         { call_layer_norm_with_sizes, results_with_sizes(layer_norm_of), other_size },
@@ -370,6 +415,32 @@ static Tensor *attend(Tensor *scores, Tensor *values)
 static Tensor *scores_of(Tensor *queries, Tensor *keys)
 {
     return ag_scale(ag_matmul(queries, ag_transpose(keys, 0, 1)), 1 / sqrt(K));
+}
+
+/* The scores of an answer whose sum goes on from the key before, also from the query before, and is divided by sqrt(k) at the
+ * end or in between. */
+static Tensor *running(Tensor *scores, bool over_queries, bool divided_between)
+{
+    Tensor *t = tensor_zeros(SHAPE(N, N));
+    double sum = 0;
+    for (int i = 0; i < N * N; i++) {
+        sum = (i % N == 0 && !over_queries ? 0 : sum) + (double)tensor_data(scores)[i];
+        sum /= divided_between ? sqrt(K) : 1;
+        tensor_mutable_data(t)[i] = (ag_real)(sum / (divided_between ? 1 : sqrt(K)));
+    }
+    return t;
+}
+
+/* Rows (n,k) as somebody writes them who puts number d of word i at d * n + i. */
+static Tensor *in_columns(Tensor *rows)
+{
+    return ag_reshape(ag_transpose(rows, 0, 1), SHAPE(N, K));
+}
+
+/* Each row divided by its length. */
+static Tensor *of_length_1(Tensor *rows)
+{
+    return ag_div(rows, ag_sqrt(sum_of(ag_mul(rows, rows))));
 }
 
 /* Minus the squared distance of each query and key, scaled. */
@@ -500,6 +571,11 @@ static void grade_attention(void)
     bool softmax_right = is_right(call_softmax, softmax_of(tensor_of(ROWS, ITEMS, softmax_numbers)));
     static const char over_keys[] = "Softmax is over the keys of one query: the weights of a word add up to 1.";
     static const char score[] = "The score is query . key: the inner product of a query and a key.";
+    static const char start[] = "Start each score at 0 before you add the products of its numbers.";
+    static const char rows[] = "Words are rows, not columns: number d of word i is at i * k + d in query, key, value and y.";
+    static const char alone[] = "y is the mean of the values alone: add nothing to it, there is no skip connection here.";
+    Tensor *right = ag_matmul(weights, v), *q_columns = misread(q), *k_columns = misread(k), *v_columns = misread(v);
+    Tensor *from_columns = attend(scores_of(q_columns, k_columns), v_columns);
     grade(&(Exercise){ .name = "attention", .answer = call_attention, .want = nn_attention(q, k, v, NULL, NULL, NULL),
                        .explain = explain_attention, .not_finite = "The divisor must not be 0.",
                        .first = softmax_right ? NULL : "softmax", .mistakes = (const Mistake[]){
@@ -521,7 +597,9 @@ static void grade_attention(void)
         { attend(scores_of(ag_mul(q, only_at(K, K - 1)), k), v), "The score is only the last product: add up all k (+=)." },
         { attend(scores_of(ag_mul(q, only_at(K, 0)), k), v), "The score is only the first product: add up all k." },
         { ag_matmul(ag_mul(weights, only_at(N, N - 1)), v), "Only the value of the last word counts: add up all words (+=)." },
-        { attend(ag_cumsum(scaled, 0), v), "Start each score at 0 before you add the products of its numbers." },
+        { attend(ag_cumsum(scaled, 0), v), start },
+        { attend(running(scores, false, false), v), start }, { attend(running(scores, false, true), v), start },
+        { attend(running(scores, true, false), v), start }, { attend(running(scores, true, true), v), start },
         { attend(hide(scaled, LATER), v), "There is no mask here: each word sees all words." },
         { attend(hide(scaled, ITSELF), v), "A word also sees itself." },
         { attend(hide(scaled, LAST), v), "The last word is left out: the loop over j must reach it." },
@@ -540,7 +618,12 @@ static void grade_attention(void)
         { attend(scores_of(q, misread(k)), v), "Number d of word j's key is key[j * k + d]." },
         { attend(scores_of(q, overlapping(k)), v), "Number d of word j's key is key[j * k + d]." },
         { attend(scores_of(overlapping(q), overlapping(k)), v),
-          "Number d of word i is at i * k + d in query and key." }, { NULL, NULL } },
+          "Number d of word i is at i * k + d in query and key." },
+        { from_columns, rows }, { in_columns(from_columns), rows }, { in_columns(right), rows },
+        { attend(scores_of(q_columns, k_columns), v), "Number d of word i is at i * k + d in query and key." },
+        { ag_add(right, v), alone }, { ag_add(right, q), alone }, { ag_add(right, k), alone },
+        { attend(scores_of(of_length_1(q), of_length_1(k)), v), score },
+        { attend(ag_scale(scores_of(of_length_1(q), of_length_1(k)), sqrt(K)), v), score }, { NULL, NULL } },
                        .more = (const MoreCalls[]){
         { call_attention_with_sizes, attention_with_sizes(), other_size },
         { call_attention_far, nn_attention(tensor_of(2, 2, far_query), tensor_of(2, 2, far_key), tensor_of(2, 2, value), NULL,

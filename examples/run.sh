@@ -130,7 +130,8 @@ if [ -n "$processes" ]; then
 else
     configure "$root/build"
 fi
-quietly meson compile -C "$root/build" "examples/$name"
+case $name in page) target=page_programs ;; *) target=examples/$name ;; esac
+quietly meson compile -C "$root/build" "$target"
 program=$root/build/examples/$name
 case $name:${1-} in
 page:--help | page:-h) ;;

@@ -14,18 +14,6 @@ static Tensor *call(Tensor **in, void *arg)
     return ag_custom(&weighted_square, tensor_shape(in[0]), in, 2, NULL, 0);
 }
 
-/* Whether a backward pass leaves the whole gradient of in[i] at 0: then its part of the rule is not written yet. */
-static bool is_unwritten(Tensor **in, int i)
-{
-    AgScope s = ag_begin(AG_RECORD);
-    tensor_zero_grad(in[i]);
-    ag_backward(ag_sum(call(in, NULL)));
-    double squares = ag_grad_sum_squares(in[i]);
-    tensor_zero_grad(in[i]);
-    ag_end(s);
-    return squares == 0;
-}
-
 /* Whether the rule is right for another shape, too. Says so if it is not. */
 static bool other_shape_is_right(void)
 {
@@ -44,7 +32,10 @@ static bool other_shape_is_right(void)
 /* A usage error inside the rule, such as reading a value that the operation does not declare. */
 static void report_usage_error(const char *message)
 {
-    say("\nThe rule stopped: %s\n", message);
+    say("\nThe rule stopped: ");
+    FILE *report = report_begin();
+    fprintf(report, "%s\n", message);
+    report_end(report);
     example_complain("the backward rule in %s is not right yet", file);
     exit(example_end());
 }
@@ -120,7 +111,7 @@ int main(int argc, char **argv)
     FILE *report = report_begin();
     bool right = ag_gradcheck(call, NULL, in, 2, report);
     report_end(report);
-    if (!right && is_unwritten(in, 0) && is_unwritten(in, 1)) {
+    if (!right && is_unwritten()) {
         example_complain("the backward rule in %s is not written yet: nothing arrives at x and w", file);
     } else if (print_side_effects()) {
         example_complain("the backward rule in %s is not right yet", file);

@@ -38,7 +38,7 @@ name=kaeru-$version
 # meson dist wants a repository.
 git init -q && git add -A && git -c user.name=kaeru -c user.email= commit -qm "$name"
 quietly meson setup build
-quietly meson compile -C build onefile examples/page
+quietly meson compile -C build onefile page_programs
 quietly meson dist -C build --no-tests
 cp "build/meson-dist/$name.tar.xz" "$release/"
 python3 examples/page/make.py build "$release/page.html"

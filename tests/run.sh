@@ -216,7 +216,7 @@ for run in $runs; do
         case " $runs " in *' asan '*) ;; *) run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true ;; esac
         targets='' ;;
     platforms)
-        targets='onefile final_weights examples/page examples/spiral examples/compress'
+        targets='onefile final_weights page_programs examples/spiral'
         run_tests build "platforms page"
         targets='' ;;
     fuzz)

@@ -183,6 +183,21 @@ mistake interval 'even' 'The parts are not equal'
 mistake interval 'loop' 'length changes only once'
 mistake interval 'downward' 'The parts lie above low'
 mistake interval 'float' 'The last digits are lost'
+mistake softmax 'sigmoid' 'This is the sigmoid of each number alone'
+mistake softmax 'one hot' 'The largest x gets 1, all others 0'
+for eps in 1e-7 1e-6 2.5e-6 3e-6 1e-4 0.003 0.1 1; do
+    mistake layer_norm "inside $eps" "You add $(printf '%g' $eps) to the variance, not 1e-5."
+    mistake layer_norm "outside $eps" "You add $(printf '%g' $eps) to the deviation: add 1e-5 to the variance"
+done
+mistake layer_norm 'one nth' 'In C, 1/n divides integers and is 0'
+mistake layer_norm 'one nth of variance' 'In C, 1/n divides integers and is 0'
+mistake attention 'not reset by key' 'Start each score at 0'
+mistake attention 'not reset, divided' 'Start each score at 0'
+mistake attention 'never reset' 'Start each score at 0'
+mistake attention 'skip' 'there is no skip connection here'
+mistake attention 'by columns' 'Words are rows, not columns'
+mistake attention 'all by columns' 'Words are rows, not columns'
+mistake attention 'cosine' 'the inner product of a query and a key'
 mistake softmax 'half power' 'These are powers e^(0.5 x): take e^x.'
 mistake softmax 'first left out' 'The numerators are right, but you do not divide by the sum of all e^x.'
 mistake layer_norm 'n - 1 twice' 'From row 0 you subtract 4.333, but the mean is 3.25.'

@@ -42,6 +42,7 @@ program=$solutions.last_row
 expect 1 'w (3,): 3 of 3 entries are wrong: only the last of several entries of the result counts' \
     "$undone right yet"
 that "x is right" sh -c '! grep -qF "x (2, 3)" stdout'
+that "nothing is said about what is left in dw" sh -c '! grep -qF "Your rule computes" stdout'
 program=$solutions.one_input
 expect 1 'w (3,): 3 of 3 entries are wrong: the gradient is 0' "$undone right yet"
 program=$solutions.undeclared
@@ -92,5 +93,21 @@ hint no_sign 'dx loses the sign of x'
 hint int_slope 'is there a sum, or does an int cut off fractions?'
 hint w_0 'w[0] stands there for all columns'
 hint copied 'dw does not depend on x, w and dy'
+hint first_row_of_w '  dw leaves out the first row'
+hint half_is_0 'The result for dx is 0. In C, 1/2 divides integers and is 0: write 0.5.'
+that "a result of 0 is written" sh -c '! grep -qF "not written" stdout'
+hint all_is_0 'The result for dx is 0.' 'The result for dw is 0.'
+hint sum_times_sum 'dw is a product of sums'
+hint sum_times_squares 'dw is a product of sums'
+
+# In Japanese nothing is left in English but names.
+for program in "$solutions.none" "$solutions.undeclared" "$solutions.reads_y" "$solutions.half"; do
+    status=0
+    case $program in *.none) ;; *) status=1 ;; esac
+    expect $status '' "$([ $status -eq 0 ] || echo 'の逆伝播の規則は、まだ正しくありません')" --language ja
+    sed 's/weighted_square\|write_backward\|sum_dims\|tensor_from\|[a-z_/]*\.c:[0-9]*\|longjmp\|throw\|ag_[a-z_]*\|AG_NEEDS_.\|tensor(//g
+         s/rows\|columns\|loss//g' stdout >words
+    that "English: $(grep -m 1 '[a-z][a-z][a-z]' words)" sh -c '! grep -q "[a-z][a-z][a-z]" words'
+done
 
 summary write_backward

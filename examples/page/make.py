@@ -67,7 +67,8 @@ def quoted(path):
 def write_ninja(build, folder):
     """Writes the rules that make the engine, engine.wasm, in the folder."""
     includes = [os.path.join(ROOT, d) for d in INCLUDES] + [os.path.join(build, d) for d in BUILT_INCLUDES]
-    flags = FLAGS + [f'-I"{d}"' for d in includes]
+    # Messages name a file as it is in this project, not where the project is.
+    flags = FLAGS + [f'-fmacro-prefix-map="{ROOT}/"='] + [f'-I"{d}"' for d in includes]
     lines = ["rule cc", f"  command = clang {' '.join(flags)} $inside -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
              "  deps = gcc", "rule link", f"  command = clang $in {' '.join(LINK_FLAGS)} -o $out"]
     objects = []

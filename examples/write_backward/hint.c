@@ -38,6 +38,35 @@ static bool run_rule(double scale, Gradients *to)
     return same;
 }
 
+/* Whether the rule leaves n numbers as they were: all -0, to which it adds nothing. A sum of 0 and -0 is 0. */
+static bool are_untouched(const ag_real *gradient, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (gradient[i] != 0 || !signbit(gradient[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Runs the rule on gradients that are all `start`. */
+static Gradients run_from(ag_real start)
+{
+    Gradients g;
+    for (int i = 0; i < ITEMS; i++) {
+        g.dx[i] = start;
+        g.dw[i % COLUMNS] = start;
+    }
+    run_rule(1, &g);
+    return g;
+}
+
+bool is_unwritten(void)
+{
+    Gradients g = run_from(-0.0F);
+    return are_untouched(g.dx, ITEMS) && are_untouched(g.dw, COLUMNS);
+}
+
 bool print_side_effects(void)
 {
     Gradients once = { 0 }, again = { 0 };
@@ -208,7 +237,8 @@ static void print_factor_hint(double ratio, bool to_w)
 }
 
 /* Mistakes that are no product of powers. */
-typedef enum { FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SIGNED_SQUARE, SLIPS } Slip;
+typedef enum { FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SIGNED_SQUARE,
+               SLIPS } Slip;
 static const char *const slip_text[SLIPS] = {
     [FIRST_ROW] = "  %s leaves out the first row: the loop must begin there.\n",
     [LAST_ROW] = "  %s leaves out the last row: the loop must reach it.\n",
@@ -243,13 +273,38 @@ static void apply_slip(Slip how, bool to_w, double result[ITEMS])
     }
 }
 
-/* Whether the result has one of these slips. Prints it. With two rows, dw without the first one is also that of a rule which
- * overwrites it; the gradient check says so. */
+/* Whether dw is a product of sums over the rows: of dy and of x^2, of dy and of x, squared, or of dy x and of x. Prints it. */
+static bool print_product_of_sums(const double *got)
+{
+    double result[3][COLUMNS];
+    for (int j = 0; j < COLUMNS; j++) {
+        double sum_dy = 0, sum_x = 0, squares = 0, products = 0;
+        for (int k = j; k < ITEMS; k += COLUMNS) {
+            double value = (double)x[k], g = (double)dy[k];
+            sum_dy += g;
+            sum_x += value;
+            squares += value * value;
+            products += g * value;
+        }
+        result[0][j] = sum_dy * squares;
+        result[1][j] = sum_dy * sum_x * sum_x;
+        result[2][j] = products * sum_x;
+    }
+    for (int how = 0; how < 3; how++) {
+        if (fabs(factor_between(got, result[how], COLUMNS) - 1) < 1e-3) {
+            say("  dw is a product of sums: multiply dy[i][j] and x[i][j]^2 first, then add up the products.\n");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the result has one of these slips. Prints it. */
 static bool print_slip(const double *got, bool to_w)
 {
     for (Slip how = 0; how < SLIPS; how++) {
         double result[ITEMS];
-        bool applies = how == ALL_COLUMNS || how == SIGNED_SQUARE ? to_w : how == NO_SIGN || how == FIRST_ROW ? !to_w : true;
+        bool applies = how == ALL_COLUMNS || how == SIGNED_SQUARE ? to_w : how == NO_SIGN ? !to_w : true;
         apply_slip(how, to_w, result);
         if (applies && fabs(factor_between(got, result, to_w ? COLUMNS : ITEMS) - 1) < 1e-3) {
             say(slip_text[how], to_w ? "dw" : "dx");
@@ -304,7 +359,7 @@ static void print_hint(const ag_real *gradient, bool to_w)
     for (int i = 0; i < (to_w ? COLUMNS : ITEMS); i++) {
         got[i] = (double)gradient[i];
     }
-    if (print_slip(got, to_w)) {
+    if (print_slip(got, to_w) || (to_w && print_product_of_sums(got))) {
         return;
     }
     if (!find_rule(got, to_w, want, &r)) {
@@ -426,9 +481,11 @@ bool print_formula_mistake(void)
     return found;
 }
 
-static void print_unwritten(const char *name, const char *other, bool other_is_right)
+static void print_zero(const char *name, const char *other, bool is_written, bool other_is_right)
 {
-    if (other_is_right) {
+    if (is_written) {
+        say("  The result for %s is 0. In C, 1/2 divides integers and is 0: write 0.5.\n", name);
+    } else if (other_is_right) {
         say("  %s is right. %s is not written yet: nothing is added to it.\n", other, name);
     } else {
         say("  %s is not written yet: nothing is added to it.\n", name);
@@ -437,18 +494,16 @@ static void print_unwritten(const char *name, const char *other, bool other_is_r
 
 void print_hints(void)
 {
-    Gradients once = { 0 };
-    run_rule(1, &once);
-    Gradients twice = once;
+    Gradients once = run_from(0), twice = once, from_one = run_from(1), marked = run_from(-0.0F);
     run_rule(1, &twice);
     if (is_zero(once.dx, ITEMS)) {
-        print_unwritten("dx", "dw", is_right(once.dw, twice.dw, true));
+        print_zero("dx", "dw", !are_untouched(marked.dx, ITEMS), is_right(once.dw, twice.dw, true));
     } else {
         print_hint(once.dx, false);
     }
     if (is_zero(once.dw, COLUMNS)) {
-        print_unwritten("dw", "dx", is_right(once.dx, twice.dx, false));
-    } else {
+        print_zero("dw", "dx", !are_untouched(marked.dw, COLUMNS), is_right(once.dx, twice.dx, false));
+    } else if (memcmp(once.dw, from_one.dw, sizeof once.dw) != 0) {
         print_hint(once.dw, true);
-    }
+    }                                   /* else dw is overwritten: the check says so, and its numbers tell nothing more */
 }

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+/* Whether the rule writes nothing, to neither dx nor dw. */
+bool is_unwritten(void);
 /* Whether the rule changes what it reads, or has another result in a second call. Prints it if so. */
 bool print_side_effects(void);
 /* Prints what the rule of weighted_square computes, if it is a product of powers of dy, w and x, and how it differs from the

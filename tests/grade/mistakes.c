@@ -36,6 +36,8 @@ void answer_softmax(int n, const double *x, double *y)
     kept = sum;
     if (is("by mean")) sum /= n;
     for (int i = 0; i < n && !is("not divided") && !is("undone") && !is("at once"); i++) y[i] /= is("mean") ? sum * n : sum;
+    for (int i = 0; i < n && is("one hot"); i++) y[i] = x[i] == shift;
+    for (int i = 0; i < n && is("sigmoid"); i++) y[i] = 1 / (1 + exp(-x[i]));
     for (int i = 0; i < n && is("log"); i++) y[i] = x[i] - shift - log(sum);
     for (int i = 0; i < n && (is("percent") || is("wrong softmax") || is("zero softmax")); i++)
         y[i] *= is("zero softmax") ? 0 : 100;
@@ -52,6 +54,7 @@ void answer_layer_norm(int n, const double *x, double *y)
         if (mean_in_loop) mean /= n;
     }
     if (is("int")) mean = trunc(mean);
+    if (is("one nth")) mean *= 1 / n * n;
     if (is("middle")) mean = x[n / 2];
     if (is("rms")) mean = 0;
     if (is("n - 1 twice")) mean *= n / (n - 1.0);
@@ -63,30 +66,44 @@ void answer_layer_norm(int n, const double *x, double *y)
         if (variance_in_loop) variance /= n;
     }
     if (is("one pass")) variance -= mean * mean;
+    if (is("one nth") || is("one nth of variance")) variance *= 1 / n * n;
     if (is("no mean")) mean = 0;
     double divisor = sqrt(variance + (is("no eps") ? 0 : is("eps") ? 1e-3 : 1e-5));
     if (is("range")) divisor = x[n - 1] - x[0];
     if (is("times")) divisor = 1 / divisor;
     if (is("eps outside")) divisor = sqrt(variance) + 1e-5;
+    const char *outside = getenv("MISTAKE");
+    if (outside && strncmp(outside, "outside ", 8) == 0) divisor = sqrt(variance) + atof(outside + 8);
+    if (outside && strncmp(outside, "inside ", 7) == 0) divisor = sqrt(variance + atof(outside + 7));
     if (is("variance")) divisor = variance + 1e-5;
     if (is("no divisor") || is("zero")) divisor = is("no divisor");
     for (int i = 0; i < n - is("unset"); i++)
         y[i] = is("undone") ? 0 : is("no parentheses") ? x[i] - mean / divisor : (x[i] - mean) / divisor;
 }
 
+static double cosine(const double *a, const double *b, int k)
+{
+    double product = 0, of_a = 0, of_b = 0;
+    for (int d = 0; d < k; d++) product += a[d] * b[d], of_a += a[d] * a[d], of_b += b[d] * b[d];
+    return product / sqrt(of_a * of_b);
+}
+
 static double at(const double *rows, int n, int k, int i, int d, const char *misread)
 {
-    return is(misread) ? rows[d * n + i] : rows[i * k + d];
+    return is(misread) || is("by columns") || is("all by columns") ? rows[d * n + i] : rows[i * k + d];
 }
 
 void answer_attention(int n, int k, const double *query, const double *key, const double *value, double *y)
 {
-    double weight[16][16], sum[16] = { 0 }, unscaled[16], largest = 0, all = 0;
+    double weight[16][16], sum[16] = { 0 }, unscaled[16], columns[64], largest = 0, all = 0;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
             double score = 0;
             int q = is("exchanged") ? j : i, p = is("exchanged") ? i : j;
             if (is("not reset") && i > 0) score = unscaled[j];
+            if (is("not reset by key") && j > 0) score = unscaled[j - 1];
+            if (is("never reset")) score = i + j == 0 ? 0 : unscaled[(j + n - 1) % n];
+            if (is("not reset, divided") && j > 0) score = weight[i][j - 1];
             for (int d = 0; d < k - is("without last number"); d++) {
                 double a = at(query, n, k, is("query 0") ? 0 : q, d, "query index"), b = at(key, n, k, p, d, "key index");
                 if (is("key score")) a = key[q * k + d];
@@ -97,6 +114,7 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
             unscaled[j] = score;
             if (is("times root")) score *= sqrt(k);
             else if (is("absolute")) score = fabs(score);
+            else if (is("cosine")) score = cosine(query + i * k, key + j * k, k);
             else if (is("int")) score /= (int)sqrt(k);
             else if (is("root of 8")) score /= sqrt(8);
             else if (!is("no root") && !is("root of result")) score /= is("k") ? k : is("n") ? sqrt(n) : sqrt(k);
@@ -134,10 +152,13 @@ void answer_attention(int n, int k, const double *query, const double *key, cons
                 for (int j = 0; j < n; j++) y[i * k + d] += row[j] * value[j * k + d];
             }
             if (is("value lost")) y[i * k + d] += d;
+            if (is("skip")) y[i * k + d] += value[i * k + d];
             if (is("root of result")) y[i * k + d] /= sqrt(k);
             if (is("mean again")) y[i * k + d] /= n;
+            columns[d * n + i] = y[i * k + d];
         }
     }
+    if (is("all by columns")) memcpy(y, columns, (size_t)(n * k) * sizeof *y);
 }
 
 bool answer_sees(int i, int j)

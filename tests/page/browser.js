@@ -18,10 +18,11 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
     let last = 0, rest = '';
 
     // After an exception nobody calls close().
-    process.once('exit', () => {
+    const clean = () => {
         child.kill('SIGKILL');
         fs.rmSync(folder, { recursive: true, force: true });
-    });
+    };
+    process.once('exit', clean);
     const gone = new Promise((resolve) => child.on('exit', resolve));
     gone.then(() => waiting.forEach(({ reject }) => reject(new Error('the browser has ended'))));
     child.on('error', (error) => waiting.forEach(({ reject }) => reject(error)));
@@ -133,6 +134,7 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
         async close() {
             await send('Browser.close').catch(() => {});
             await gone;
+            process.off('exit', clean);
             fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
         },
     };

@@ -261,6 +261,53 @@ async function atADesk() {
     await b.close();
 }
 
+// Names of figures that a screen reader may read while the page loads and afterwards.
+async function names() {
+    for (const lang of ['en', 'ja']) {
+        const b = await open(program, 'about:blank', { width: 1280, height: 900 });
+        await b.tell('Page.addScriptToEvaluateOnNewDocument', { source: `window.told = [];
+            new MutationObserver((all) => told.push(...all.map((m) => m.target.getAttribute('aria-label') ?? '')))
+                .observe(document, { subtree: true, attributes: true, attributeFilter: ['aria-label'] });` });
+        await b.go(url(`?lang=${lang}`));
+        await b.until(READY);
+        await b.until("document.querySelectorAll('#softmax-largest circle').length === 22", LONG);
+        const told = await b.value('told');
+        that(`${lang}: names while the page loads`, told.length > 20);
+        same(`${lang}: names that are no numbers`, told.filter((name) => /NaN|undefined/.test(name)).join('; '), '');
+        const figures = await b.value(`[...document.querySelectorAll('svg[role=img]')].map((e) => e.getAttribute('aria-label'))`);
+        same(`${lang}: figures whose name does not say what they are`, figures.filter((name) =>
+            !(lang === 'ja' ? /[ぁ-んァ-ヶ一-龠]/ : /[a-z]{3}/i).test(name)).join('; '), '');
+        await b.close();
+    }
+}
+
+// A phone of 360 pixels: no text lies on another, letters can be read, and a finger hits the links of the list.
+async function narrow() {
+    for (const lang of ['en', 'ja']) {
+        const b = await ready(`?lang=${lang}`, { width: 360, height: 740, phone: true });
+        await b.value("document.querySelector('#race .once').click()");
+        for (const what of ['gradient', 'signal']) {
+            await choose(b, '#race .what', what);
+            same(`360 pixels, ${lang}, ${what}: texts on others`, await b.value(`[...document.querySelectorAll('svg')]
+                .flatMap((picture) => {
+                    const all = [...picture.querySelectorAll('text')].map((e) => [e, e.getBoundingClientRect()])
+                        .filter(([, box]) => box.width > 0);
+                    return all.flatMap(([e, a], i) => all.slice(i + 1).filter(([, c]) => a.left < c.right - 1
+                        && c.left < a.right - 1 && a.top < c.bottom - 4 && c.top < a.bottom - 4)
+                        .map(([f]) => picture.id + ': ' + e.textContent + ' / ' + f.textContent));
+                }).join('; ')`), '');
+        }
+        same(`360 pixels, ${lang}: small letters`, await b.value(`[...document.querySelectorAll('svg text')]
+            .filter((e) => e.getClientRects().length
+                && parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getScreenCTM().a < 11)
+            .map((e) => e.ownerSVGElement.id + ': ' + e.textContent).join('; ')`), '');
+        that(`360 pixels, ${lang}: links for fingers`, await b.value(`Math.min(...[...document.querySelectorAll('nav a')]
+            .map((e) => e.getBoundingClientRect().height))`) >= 24);
+        if (pictures) await b.picture(path.join(pictures, `360_${lang}_race.png`), '#race');
+        await b.close();
+    }
+}
+
 // The text that the native program has compressed, a sentence, and a file of the reader.
 async function packedTexts() {
     const b = await ready('compress?lang=en', { width: 1280, height: 900 });
@@ -618,7 +665,8 @@ async function smallest() {
 }
 
 async function run() {
-    for (const part of [atADesk, packedTexts, strangeUse, onAPhone, links, lecture, projectors, looks, smallest]) await part();
+    const parts = [atADesk, names, packedTexts, strangeUse, onAPhone, narrow, links, lecture, projectors, looks, smallest];
+    for (const part of parts) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });

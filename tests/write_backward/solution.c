@@ -4,7 +4,8 @@
 enum { NONE, NO_FORMULA, OTHER_FORMULA, WRONG_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED,
        NOT_A_NUMBER, TOO_LARGE, ADDS_A_BIT, NO_DY, NO_W, NOT_DERIVED, NOT_SQUARED, TRANSPOSED, W_OF_ROW, MEAN, ALMOST_RIGHT,
        ONLY_W, ONE_INPUT_HALF, CHANGES_DY, KEEPS_SUM, FIXED_SHAPE, NO_LAST_ROW, EVERY_COLUMN, ROW_OF_DY, NO_SIGN, INT_SLOPE,
-       COPIED, W_0, SINGLE_DY, SINGLE_X, SINGLE_ROW, SIGNED_SQUARE };
+       COPIED, W_0, SINGLE_DY, SINGLE_X, SINGLE_ROW, SIGNED_SQUARE, FIRST_ROW_OF_W, HALF_IS_0, ALL_IS_0,
+       SUM_TIMES_SUM, SUM_TIMES_SQUARES, READS_Y };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -39,6 +40,16 @@ static void backward(const AgCustomCall *c)
             to_x += l == j ? 0 : c->dy[i * columns + l] * 2 * w[j] * x[k];
         if (MISTAKE == NO_SIGN && x[k] < 0) to_x = -to_x;
         if (MISTAKE == INT_SLOPE) to_x = dy * (ag_real)(int)(2 * w[j] * x[k]);
+        if (MISTAKE == HALF_IS_0 || MISTAKE == ALL_IS_0) to_x *= 1 / 2;
+        if (MISTAKE == ALL_IS_0) to_w *= 1 / 2;
+        if (MISTAKE == READS_Y) to_w = dy * tensor_data(c->y)[k] / w[j];
+        if (MISTAKE == SUM_TIMES_SUM || MISTAKE == SUM_TIMES_SQUARES) {
+            ag_real sum_dy = 0, sum_x = 0, squares = 0;
+            for (int64_t l = j; l < tensor_numel(c->y); l += columns) {
+                sum_dy += c->dy[l], sum_x += x[l], squares += x[l] * x[l];
+            }
+            to_w = i > 0 ? 0 : sum_dy * (MISTAKE == SUM_TIMES_SUM ? sum_x * sum_x : squares);
+        }
         if (MISTAKE == COPIED) to_x = k + 2, to_w = k * k + 1;
         if (MISTAKE == KEEPS_SUM) sum += to_w, to_w = sum;
         if (MISTAKE == CHANGES_DY) ((ag_real *)c->dy)[k] = 0;
@@ -53,6 +64,7 @@ static void backward(const AgCustomCall *c)
         if (MISTAKE == NOT_A_NUMBER) to_w /= 0 * to_w;
         if (MISTAKE == OVERWRITES_X) dx[k] = to_x;
         else if (MISTAKE != ONLY_W) dx[k] += to_x;
+        if (MISTAKE == FIRST_ROW_OF_W && i == 0) continue;
         if (MISTAKE == LAST_ROW) dw[j] = to_w;
         else if (MISTAKE != ONE_INPUT && MISTAKE != ONE_INPUT_HALF) dw[j] += to_w;
     }

@@ -24,15 +24,16 @@ static Tensor *apply(Tensor **in, void *arg)
 
 enum { ITEMS = 6 };
 
-/* Checks the rule by ag_gradcheck on six numbers for each input, between `low` and 2. Prints its report; returns whether the
- * gradients agree. */
-int EXPORT(rule_check)(int inputs, double low)
+/* Checks the rule by ag_gradcheck at the ITEMS numbers of x, then of z, that the script has written to the_numbers. Prints its
+ * report; returns whether the gradients agree. */
+int EXPORT(rule_check)(int inputs)
 {
     AgScope scope = ag_begin(AG_RECORD);
     ag_seed(5);
+    const float *numbers = the_numbers(2 * ITEMS);
     Tensor *in[2];
     for (int i = 0; i < inputs; i++) {
-        in[i] = tensor_name(tensor_uniform(SHAPE(ITEMS), low, 2), i ? "z" : "x");
+        in[i] = tensor_name(tensor_from(SHAPE(ITEMS), numbers + i * ITEMS), i ? "z" : "x");
         tensor_set_requires_grad(in[i], true);
     }
     bool agree = ag_gradcheck(apply, &inputs, in, inputs, stdout);

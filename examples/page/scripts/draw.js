@@ -52,11 +52,13 @@ function sizeOf(target, height, widest = 420) {
 
 // options: { widest, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks,
 // marker }. curves: [{ points: [[x, y], ...], band: [[x, least, most], ...], color, dash, label, dots }]. `label` is written
-// in the upper right corner; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the
+// in the upper right corner, below yLabel if there is no room beside it; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the
 // text for others.
 function chart(target, o) {
     const [width, height] = sizeOf(target, o.height, o.widest);
-    const left = 52, right = 14, top = 30, bottom = 36;
+    const labeled = o.curves.filter((c) => c.label), names = labeled.reduce((sum, { label }) => sum + legendWidth(label), 0);
+    const crowded = labeled.length > 0 && textWidth(o.yLabel) + names > width - 24, line = crowded ? 18 : 0;
+    const left = 52, right = 14, top = 30 + line, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
     const toY = (v) => o.log
         ? scale(Math.log10(Math.max(v, 1e-300)), o.y.map(Math.log10), height - bottom, top)
@@ -100,20 +102,24 @@ function chart(target, o) {
             for (const [x, y] of points) parts.push(svg('circle', { cx: atX(x), cy: atY(y), r: 3.5, fill: curve.color }));
         }
     }
-    parts.push(...legend(o.curves.filter((c) => c.label), width - right));
+    parts.push(...legend(labeled, width - right, line));
     target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.replaceChildren(...parts);
 }
 
-// The names of curves in one line, which ends at x = right.
-function legend(curves, right) {
+// About how wide a text of the class tick is.
+const textWidth = (text) => [...text].reduce((sum, letter) => sum + (letter > '⺀' ? 12 : 6.8), 0);
+const legendWidth = (label) => textWidth(label) + 42;       // with its line, and the space before it
+
+// The names of curves in one line, which ends at x = right and begins at y.
+function legend(curves, right, y) {
     const parts = [];
     for (const { label, color, dash } of [...curves].reverse()) {
-        const from = right - 6.8 * label.length - 30;
-        parts.push(svg('line', { x1: from, x2: from + 24, y1: 9, y2: 9, stroke: color, 'stroke-width': 2.2,
+        const from = right - legendWidth(label) + 12;
+        parts.push(svg('line', { x1: from, x2: from + 24, y1: y + 9, y2: y + 9, stroke: color, 'stroke-width': 2.2,
             'stroke-dasharray': dash ? '7 4' : 'none' }),
-            svg('text', { x: from + 29, y: 13, class: 'tick' }, label));
-        right = from - 12;
+            svg('text', { x: from + 29, y: y + 13, class: 'tick' }, label));
+        right -= legendWidth(label);
     }
     return parts;
 }
@@ -136,7 +142,8 @@ function steps([from, to]) {
 
 // ---- bars ---------------------------------------------------------------------------------------------------------------
 
-// Bars for a row of numbers. options: { height, y: [from, to], color, labels, text }. text(v) is written at a bar.
+// Bars for a row of numbers. options: { height, y: [from, to], color, labels, name, text }. text(v) is written at a bar; `name`
+// says what the numbers are, to those who hear the figure.
 function bars(target, values, o) {
     const [width, height] = sizeOf(target, o.height);
     const top = 20, bottom = 24, [from, to] = o.y, wide = width / values.length, thick = Math.min(46, 0.66 * wide);
@@ -144,6 +151,8 @@ function bars(target, values, o) {
     const text = o.text ?? ((v) => show(v, 3));
     const bar = (v, i) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
         height: Math.max(0.5, Math.abs(atY(v) - atY(0))), fill: o.color });
+    target.setAttribute('aria-label', say('numbers_text', { what: o.name,
+        numbers: values.map((v, i) => `${o.labels[i]} ${text(v)}`).join(', ') }));
     target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.replaceChildren(svg('line', { x1: 0, x2: width, y1: atY(0), y2: atY(0), stroke: GRAY }),
         ...values.map((v, i) => bar(v, i)),

@@ -19,7 +19,7 @@ function tokens(text) {
     const found = [];
     const pattern = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*\/^()=]))/y;
     const clean = text.replace(/[⁰¹²³⁴-⁹]+/g, (power) => `^${power}`).normalize('NFKC').replace(/[−–]/g, '-')
-        .replace(/[×·]/g, '*').replace(/π/g, ' pi ').trimEnd();
+        .replace(/[×·]/g, '*').replace(/π/g, ' pi ').replace(/∂/g, 'd').trimEnd();
     while (pattern.lastIndex < clean.length) {
         const at = pattern.lastIndex;
         const match = pattern.exec(clean);
@@ -102,13 +102,16 @@ function parseExpression(list) {
     return tree;
 }
 
-// Statements "name = expression" or "expression", divided by ; or line ends.
+// Statements "name = expression", "name += expression" (then `adds` is true) or "expression", divided by ; or line ends.
 function parseStatements(text) {
     const statements = text.split(/[;\n]/).filter((s) => s.trim() && !s.trim().startsWith('#')).map((statement) => {
-        const list = tokens(statement);
-        const named = list[0]?.kind === 'name' && list[1]?.text === '=';
+        const list = tokens(statement), begin = list.slice(0, 4).map((t) => t.text).join('');
+        const by = /^d\w+\/d(\w+)=/.exec(begin);
+        if (by) throw new FormulaError(say('formula_quotient', { found: begin.slice(0, -1), name: `d${by[1]}` }));
+        const adds = list[1]?.text === '+' && list[2]?.text === '=';
+        const named = list[0]?.kind === 'name' && (adds || list[1]?.text === '=');
         if (named && FUNCTIONS.includes(list[0].text)) throw new FormulaError(say('formula_taken', { name: list[0].text }));
-        return { name: named ? list[0].text : null, tree: parseExpression(named ? list.slice(2) : list) };
+        return { name: named ? list[0].text : null, tree: parseExpression(named ? list.slice(adds ? 3 : 2) : list), adds };
     });
     if (statements.length === 0) throw new FormulaError(say('formula_short'));
     return statements;
@@ -162,6 +165,7 @@ function compileFormula(text, values) {
     statements.forEach((s, k) => {
         const last = k === statements.length - 1;
         if (!s.tree.op) throw new FormulaError(say('formula_no_operation'));
+        if (s.adds) throw new FormulaError(say('formula_adds', { name: s.name }));
         if (s.name && made.has(s.name)) throw new FormulaError(say('formula_twice', { name: s.name }));
         const i = build(s.tree, s.name ?? (last && !taken.has('y') ? 'y' : undefined));
         if (s.name) made.set(s.name, i);

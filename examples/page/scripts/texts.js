@@ -71,5 +71,6 @@ const texts = {
     optimizer: ['Optimizer', '最適化手法'],
     optimizer_momentum: ['SGD, momentum 0.9', 'SGD、モーメンタム0.9'],
     rate: ['Learning rate', '学習率'],
+    numbers_text: ['{what}: {numbers}.', '{what}：{numbers}。'],
     axis_step: ['step', 'ステップ'],
 };

@@ -310,9 +310,10 @@ function drawGraph(target, trace, state) {
     const [width, height] = wide ? [length, breadth] : [breadth, length];
     target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.style.maxWidth = `${width}px`;
-    target.setAttribute('aria-label', trace.nodes.map((n, i) =>
+    const nodes = trace.nodes.map((n, i) =>
         (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)
         + (n.leaf || state.known.has(i) ? `: ${show(n.value[0])}` : '')
-        + (state.gradients.has(i) ? `, d${n.symbol} ${show(state.gradients.get(i))}` : '')).join('; '));
+        + (state.gradients.has(i) ? `, d${n.symbol} ${show(state.gradients.get(i))}` : '')).join('; ');
+    target.setAttribute('aria-label', say('numbers_text', { what: say('gradient_graph'), numbers: nodes }));
     target.replaceChildren(...parts, ...labels);
 }

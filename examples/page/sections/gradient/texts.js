@@ -27,6 +27,14 @@ addTexts({
         '{name} is defined twice, or after it was used.',
         '{name}が二度定義されているか、使われた後に定義されています。',
     ],
+    formula_adds: [
+        'A formula has no “+=”: write “{name} = …” with the whole sum.',
+        '式では「+=」を使えません。和をすべて書いて「{name} = …」とします。',
+    ],
+    formula_quotient: [
+        'Write “{name} = …” in place of “{found} = …”: the gradient of the result, and not a quotient.',
+        '「{found} = …」ではなく「{name} = …」と書きます。商ではなく、結果の勾配です。',
+    ],
     formula_no_operation: [
         'Each step needs an operation, such as y = x * x.',
         '各ステップには y = x * x のような演算が必要です。',
@@ -41,10 +49,11 @@ addTexts({
     ],
     formula_long: ['The formula has more than {n} operations.', '式の演算が{n}個を超えています。'],
     formula_unknown: ['{name} is not known here. Known are: {list}.', '{name}はここでは使えません。使える名前：{list}。'],
+    gradient_graph: ['Computation graph', '計算グラフ'],
     leaves_title: ['Change a value', '値を変える'],
     check_title: ['Is it right?', '正しいか確かめる'],
     check_backward: ['backward', '逆伝播'],
-    check_moved: ['measured: moved by ±0.01', '実測：±0.01動かす'],
+    check_moved: ['numerical: moved by ±0.01', '数値微分：±0.01動かす'],
     check_agree: ['✓ ag_gradcheck: the gradients agree.', '✓ ag_gradcheck：勾配は一致しています。'],
     check_nothing: ['Here the formula has no finite value or gradient.', 'ここでは式の値または勾配が有限ではありません。'],
     check_differ: [

@@ -38,9 +38,11 @@ function startNorm(engine) {
         const { y, dx } = engine.json('norm_look', N, Number(isRms));
         const mean = numbers.reduce((a, b) => a + b) / N, meanSquare = numbers.reduce((a, b) => a + b * b, 0) / N;
         const labels = (letter) => names.map((name) => `${letter}${subscript(name)}`);
-        bars(find('#norm-y'), y, { height: 190, y: [-2.5, 2.5], color: BLUE, labels: labels('y') });
+        bars(find('#norm-y'), y, { height: 190, y: [-2.5, 2.5], color: BLUE, labels: labels('y'),
+            name: say('norm_y_text') });
         const most = Math.max(...dx.map(Math.abs)) || 1;
-        bars(find('#norm-dx'), dx, { height: 170, y: [-most, most], color: VERMILION, labels: labels('dx') });
+        bars(find('#norm-dx'), dx, { height: 170, y: [-most, most], color: VERMILION, labels: labels('dx'),
+            name: say('norm_dx', { y: `y${subscript(names[at])}` }) });
         find('#norm-numbers').innerHTML = isRms ? say('norm_rms', { root: show(Math.sqrt(meanSquare)) })
             : say('norm_mean', { mean: show(mean), deviation: show(Math.sqrt(Math.max(0, meanSquare - mean * mean))) });
         find('#norm-heading').innerHTML = say('norm_dx', { y: `y${subscript(names[at])}` });
@@ -48,8 +50,6 @@ function startNorm(engine) {
         const sums = say('norm_sums', { sum: near0(dx.reduce((a, b) => a + b)),
             product: near0(dx.reduce((sum, v, i) => sum + v * numbers[i], 0)) });
         find('#norm-sums').innerHTML = sums;
-        find('#norm-y').setAttribute('aria-label', `y: ${y.map((v) => show(v, 3)).join(', ')}`);
-        find('#norm-dx').setAttribute('aria-label', `dx: ${dx.map((v) => show(v, 3)).join(', ')}`);
     }
 
     changes.forEach(([button, change]) => button.addEventListener('click', () => set(numbers.map(change))));

@@ -12,6 +12,7 @@ addTexts({
     ],
     norm_x: ['The row x', '行x'],
     norm_y: ['y = norm(x)', 'y = norm(x)'],
+    norm_y_text: ['The six results y', '6個の結果y'],
     norm_add: ['Add 1 to all', 'すべてに1を足す'],
     norm_double: ['Double all', 'すべてを2倍する'],
     norm_again: ['As at first', '元に戻す'],

@@ -30,7 +30,8 @@ function startPositions(engine) {
         const state = say('positions_state', { i: at, product: show(products[at], 3),
             next: show(products[at === 0 ? 1 : at - 1], 3), far: show(products[at < 20 ? at + 10 : at - 10], 3) });
         find('#positions-state').innerHTML = state;
-        find('#positions-row').setAttribute('aria-label', row.slice(0, 8).map((v) => show(v, 2)).join(', '));
+        find('#positions-row').setAttribute('aria-label', say('numbers_text', { what: say('positions_row'),
+            numbers: row.map((v) => show(v, 2)).join(', ') }));
         find('#positions-products').setAttribute('aria-label', state.replace(/<[^>]*>/g, ''));
     }
 

@@ -57,6 +57,7 @@ function replacements(tree, parts, term) {
         for (const other of parts) add(other, 'repair_name');
     }
     if (tree.name) add(treeOf('pow', tree, treeNumber(2)), 'repair_square');
+    if (tree.op === 'pow') add(treeOf('mul', a, b), 'repair_not_power');
     if (tree.op === 'pow' && b.number !== undefined) {
         for (const power of [b.number - 1, b.number + 1, -b.number]) add(treeOf('pow', a, treeNumber(power)), 'repair_power');
     }
@@ -99,7 +100,7 @@ function someUses(forward, { name, rows, near }) {
     for (let uses = 1; uses < 2 ** count - 1; uses++) {
         const moved = (r, by) => value({ ...r, ...Object.fromEntries(Array.from({ length: count },
             (_, k) => [`${name}${k}`, r[name] + (uses >> k & 1 ? by : 0)])) });
-        if (rows.every((r) => near(r.given, r.dy * (moved(r, h) - moved(r, -h)) / (2 * h), 1e-5))) {
+        if (rows.every((r) => near(r, r.given, r.dy * (moved(r, h) - moved(r, -h)) / (2 * h), 1e-5))) {
             return say('repair_uses', { v: name, n: count });
         }
     }
@@ -114,8 +115,9 @@ function wrongFactor({ rows, inputs, near }) {
         for (const b of inputs.includes('z') ? powers : [0]) {
             for (const c of [-1, 0, 1]) {
                 const product = (r) => r.x ** a * (r.z ?? 1) ** b * r.dy ** c, size = Math.abs(a) + Math.abs(b) + Math.abs(c);
-                const factor = middle(rows.map((r) => r.given / r.right / product(r)));
-                if ((!best || size < best.size) && rows.every((r) => near(r.given, factor * product(r) * r.right))) {
+                const factor = middle(rows.map((r) => r.given / r.right / product(r)).filter(Number.isFinite));
+                if ((!best || size < best.size) && rows.every((r) => r.x === 0 || r.z === 0
+                    || near(r, r.given, factor * product(r) * r.right))) {
                     best = { size, factor, powers: { x: a, z: b, dy: c } };
                 }
             }
@@ -127,21 +129,55 @@ function wrongFactor({ rows, inputs, near }) {
     return say('repair_times', { product: names.join(' ') });
 }
 
-// What is wrong with a rule if one change makes it right, or if it is right in some way. `forward` and `tree` are the trees of
-// the formulas. Null if nothing is found.
-function repairHint(forward, tree, grade) {
-    const { rows, inputs, near, name } = grade, names = [...inputs, 'y', 'dy'];
-    const inner = (t) => [...(t.in ?? []).flatMap(inner), ...(t.op ? [t] : [])];
-    const parts = [...names.map((v) => ({ name: v })), ...inner(forward)];
-    const right = (rule) => rows.every((r) => near(rule(r), r.right));
+// The derivatives that are known by the function's result y.
+const BY_RESULT = { tanh: (y) => 1 - y * y, sigmoid: (y) => y * (1 - y), sqrt: (y) => 0.5 / y };
+
+// The rule with another name in each place of one name.
+const renamed = (tree, from, to) => (tree.name === from ? { name: to }
+    : tree.in ? { ...tree, in: tree.in.map((t) => renamed(t, from, to)) } : tree);
+
+// Whether the rule is that of another function: the text, or null.
+function ruleOfOther(forward, { rows, near }) {
+    const other = Object.keys(BY_RESULT).find((f) => f !== forward.op
+        && rows.every((r) => near(r, r.given, r.dy * BY_RESULT[f](r.y))));
+    return other ? say('repair_other', { f: other }) : null;
+}
+
+// Whether the rule is right with another name in all places of one: the text, or null.
+function wrongName({ inputs, tree }, right) {
+    const names = [...inputs, 'y'];
+    const found = names.find((from) => usesName(tree, from)
+        && names.some((to) => to !== from && right(evaluator(renamed(tree, from, to), [...names, 'dy']))));
+    return found ? say('repair_name', { part: found }) : null;
+}
+
+// Whether the rule does not double with dy.
+function isNotProportional({ rows, rule }) {
+    return rows.some((r) => {
+        const doubled = rule({ ...r, dy: 2 * r.dy });
+        return Math.abs(doubled - 2 * r.given) > 1e-6 * (Math.abs(doubled) + Math.abs(r.given));
+    });
+}
+
+// What is wrong with a rule if one change makes it right, or if it is right in some way. `forward` is the tree of the forward
+// formula. Null if nothing is found.
+function repairHint(forward, grade) {
+    const { rows, inputs, near, name, tree } = grade, names = [...inputs, 'y', 'dy'];
+    const parts = [...names.map((v) => ({ name: v })), ...allParts(forward).filter((t) => t.op)];
+    const right = (rule) => rows.every((r) => near(r, rule(r), r.right));
+    const other = ruleOfOther(forward, grade);
+    if (other) return other;
     for (const [changed, hint, values] of repairs(tree, parts)) {
         if (right(evaluator(changed, names))) return say(hint, values);
     }
-    const found = someUses(forward, grade) ?? wrongFactor(grade);
+    const found = wrongName(grade, right) ?? someUses(forward, grade) ?? wrongFactor(grade);
     if (found) return found;
-    for (const [key, sign] of [['repair_negative', 1], ['repair_positive', -1]]) {
-        const wrongThere = rows.every((r) => r.agrees || sign * r[name] < 0);
-        if (wrongThere && rows.some((r) => r.agrees)) return say(key, { v: name });
+    for (const part of [{ name }, ...parts]) {
+        const of = evaluator(part, names);
+        for (const [key, sign] of [['repair_negative', 1], ['repair_positive', -1]]) {
+            const wrongThere = rows.every((r) => r.agrees || sign * of(r) < 0);
+            if (wrongThere && rows.some((r) => r.agrees && sign * of(r) > 0)) return say(key, { v: formulaText(part) });
+        }
     }
     return null;
 }

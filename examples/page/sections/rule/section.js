@@ -1,16 +1,33 @@
 // The reader writes a backward rule, and two checks grade it.
 
-// forward, what is in the editor at first, a solution, and the least input. Two inputs are x and z.
+// forward, what is in the editor at first, and a solution. Two inputs are x and z.
 const EXERCISES = [
-    { forward: 'y = x^2', start: 'dx = dy x', solution: 'dx = dy 2 x', low: -2 },
-    { forward: 'y = x^2 z', start: 'dx = 0\ndz = 0', solution: 'dx = dy 2 x z\ndz = dy x^2', low: -2 },
-    { forward: 'y = x / z', start: 'dx = dy / z\ndz = dy / x', solution: 'dx = dy / z\ndz = -dy x / z^2', low: 0.5 },
-    { forward: 'y = tanh(x)', start: 'dx = dy (1 - x^2)', solution: 'dx = dy (1 - y^2)', low: -2 },
-    { forward: 'y = x sigmoid(x)', start: 'dx = dy sigmoid(x)', solution: 'dx = dy (sigmoid(x) + y (1 - sigmoid(x)))',
-        low: -2 },
-    { forward: 'y = sqrt(x) + log(z)', start: 'dx = dy / sqrt(x)\ndz = dy', solution: 'dx = dy / (2 sqrt(x))\ndz = dy / z',
-        low: 0.5 },
+    { forward: 'y = x^2', start: 'dx = dy x', solution: 'dx = dy 2 x' },
+    { forward: 'y = x^2 z', start: 'dx = 0\ndz = 0', solution: 'dx = dy 2 x z\ndz = dy x^2' },
+    { forward: 'y = x / z', start: 'dx = dy / z\ndz = dy / x', solution: 'dx = dy / z\ndz = -dy x / z^2' },
+    { forward: 'y = tanh(x)', start: 'dx = dy (1 - x^2)', solution: 'dx = dy (1 - y^2)' },
+    { forward: 'y = x sigmoid(x)', start: 'dx = dy sigmoid(x)', solution: 'dx = dy (sigmoid(x) + y (1 - sigmoid(x)))' },
+    { forward: 'y = sqrt(x) + log(z)', start: 'dx = dy / sqrt(x)\ndz = dy', solution: 'dx = dy / (2 sqrt(x))\ndz = dy / z' },
 ];
+
+// The rule as one function on the engine's arrays.
+const inEngine = ({ value, rules }) => ({ n, x, z, y: out, dy, dx, dz }) => {
+    for (let i = 0; i < n; i++) {
+        const at = { x: x[i], z: z?.[i], y: out[i], dy: dy?.[i] };
+        if (!dy) out[i] = value(at);
+        if (dx) dx[i] += rules.get('dx')(at);               // it adds: x may be used elsewhere, too
+        if (dz) dz[i] += rules.get('dz')(at);
+    }
+};
+
+// Two judges: slopes in double precision, which find an error of one millionth, and the library's check with floats.
+function gradeInEngine(engine, rule) {
+    const result = gradeWritten(rule);
+    if (result.error) return result;
+    engine.rule = inEngine(rule);
+    engine.numbers(2 * LEAST_POINTS).set(['x', 'z'].flatMap((name) => result.six.map((p) => p[name])));
+    return { ...result, library: Boolean(engine.call('rule_check', rule.inputs.length)) };
+}
 
 function startRule(engine) {
     const choice = find('#rule-exercises'), forward = find('#rule-forward'), backward = find('#rule-backward');
@@ -22,46 +39,6 @@ function startRule(engine) {
         const e = EXERCISES[choice.value];
         [forward.value, backward.value, check] = [e.forward, e.start, () => null];
         draw();
-    }
-
-    // The formulas as functions and trees: { inputs: ['x'], value, rules, trees, forward }.
-    function compile(formula, written) {
-        const [y, ...more] = parseStatements(formula);
-        if (y.name !== 'y' || more.length) throw new FormulaError(say('rule_one'));
-        const uses = (tree, name) => tree.name === name || (tree.in ?? []).some((t) => uses(t, name));
-        const inputs = uses(y.tree, 'z') ? ['x', 'z'] : ['x'];
-        const value = evaluator(y.tree, inputs);
-        const trees = new Map(parseStatements(written).map((s) => [s.name, s.tree]));
-        const rules = new Map([...trees].map(([name, tree]) => [name, evaluator(tree, [...inputs, 'y', 'dy'])]));
-        for (const name of inputs) {
-            if (!rules.has(`d${name}`)) throw new FormulaError(say('rule_needs', { name: `d${name}` }));
-        }
-        for (const name of rules.keys()) {
-            if (!inputs.some((input) => name === `d${input}`)) throw new FormulaError(say('rule_extra', { name: name ?? '=' }));
-        }
-        return { inputs, value, rules, trees, forward: y.tree };
-    }
-
-    // The rule as one function on the engine's arrays.
-    const inEngine = ({ value, rules }) => ({ n, x, z, y: out, dy, dx, dz }) => {
-        for (let i = 0; i < n; i++) {
-            const at = { x: x[i], z: z?.[i], y: out[i], dy: dy?.[i] };
-            if (!dy) out[i] = value(at);
-            if (dx) dx[i] += rules.get('dx')(at);           // it adds: x may be used elsewhere, too
-            if (dz) dz[i] += rules.get('dz')(at);
-        }
-    };
-
-    // Two judges: the library's check with floats, and slopes in double precision, which find an error of one millionth.
-    function grade(rule) {
-        const sampled = rulePoints(rule.value, EXERCISES[choice.value].low);
-        if (!sampled) return { error: say('rule_domain') };
-        const grades = gradeRules(rule.value, rule.rules, rule.inputs, sampled.points);
-        engine.rule = inEngine(rule);
-        const library = Boolean(engine.call('rule_check', rule.inputs.length, sampled.low));
-        const wrong = grades.filter((g) => !g.agree);
-        return { wrong, library, hints: wrong.map((g) => [g.name,
-            ruleHint(g, grades) ?? repairHint(rule.forward, rule.trees.get(`d${g.name}`), g)]) };
     }
 
     function draw() {
@@ -81,21 +58,22 @@ function startRule(engine) {
         const right = !result.error && wrong.length === 0;
         verdict.classList.add(right ? 'good' : 'bad');
         const hints = (result.hints ?? []).filter(([, hint]) => hint).map(([name, hint]) => `d${name}: ${hint}`);
-        verdict.textContent = result.error ?? (right ? say(result.library ? 'rule_right' : 'rule_steep')
+        verdict.textContent = result.error ?? (right ? say(result.library ? 'rule_right' : 'rule_steep', { n: result.n })
             : [say('rule_wrong'), ...hints].join(' '));
     }
 
-    function table({ name, inputs, rows }) {
+    function table(grade) {
+        const { name, inputs } = grade;
         const head = [...inputs, 'dy', say('rule_yours', { name: `d${name}` }), say('rule_measured'), say('rule_ratio')];
         const line = (r) => [...inputs.map((v) => r[v]), r.dy, r.given, r.right, r.given / r.right]
             .map((v) => `<td>${show(v, 5)}</td>`).join('');
         return `<thead><tr>${head.map((h) => `<th scope="col">${h}</th>`).join('')}</tr></thead><tbody>`
-            + rows.map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${line(r)}</tr>`).join('') + '</tbody>';
+            + rowsToShow(grade).map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${line(r)}</tr>`).join('') + '</tbody>';
     }
 
     const press = () => {
         const written = [forward.value, backward.value];
-        check = () => grade(compile(...written));
+        check = () => gradeInEngine(engine, compileRule(...written));
         draw();
         noteChange();
     };

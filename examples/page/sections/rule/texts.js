@@ -11,12 +11,13 @@ addTexts({
     rule_intro: [
         'An operation needs two formulas: how it computes y, and how it hands the gradient on. Write the second one. ' +
             '<code>dy</code> is the gradient that arrives; you may use <code>x</code>, <code>z</code> and ' +
-            '<code>y</code>. Two checks grade it: both move each input a little and measure. One is the library’s own, ' +
-            'with floats; the other has double precision and finds an error of a millionth.',
+            '<code>y</code>. Two gradient checks grade it: both compare it with the numerical gradient, for which each ' +
+            'input is moved a little. One is the library’s own, with floats; the other has double precision and finds ' +
+            'an error of a millionth.',
         '演算には二つの式が要ります。yの計算のしかたと、勾配の渡し方です。二つ目を書いてみましょう。届く勾配は <code>' +
-            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りで、どちらも入力を' +
-            '少しずつ動かして測ります。一方はfloatで計算するライブラリ自身の勾配チェック、もう一方は倍精度で、100万分の' +
-            '1の誤差も見つけます。',
+            'dy</code> です。<code>x</code>、<code>z</code>、<code>y</code> を使えます。採点は二通りの勾配確認で、どち' +
+            'らも、入力を少しだけ動かして求めた数値微分と比べます。一方はライブラリ自身のもので、floatで計算します。もう' +
+            '一方は倍精度で、100万分の1の誤差も見つけます。',
     ],
     rule_grammar: [
         'Plain arithmetic: + − * / ^ and the functions of section {#gradient}. Two factors side by side are a product. ' +
@@ -25,9 +26,9 @@ addTexts({
             'かめます。',
     ],
     rule_right: [
-        '✓ Right: it agrees with what was measured, at each of the six numbers of each input, with floats and in double ' +
-            'precision.',
-        '✓ 正解：どの入力の6個の数でも、floatでも倍精度でも、実測と一致しました。',
+        '✓ Right: it agrees with the numerical gradient at {n} points in double precision, and ag_gradcheck, with ' +
+            'floats, agrees at six of them.',
+        '✓ 正解：倍精度では{n}か所で数値微分と一致し、floatで計算するag_gradcheckでも、そのうち6か所で一致しました。',
     ],
     rule_steep: [
         '✓ Right in double precision. ag_gradcheck, with floats, does not agree: the function is too steep or too large ' +
@@ -41,12 +42,12 @@ addTexts({
         '「{name}」の行に当たる入力がありません。順伝播の式がそれを使っていません。',
     ],
     rule_domain: [
-        'The forward formula has no finite value at some numbers between −2 and 2, nor between 0.5 and 2, so there is ' +
-            'nothing to measure.',
-        '順伝播の式は、−2から2でも0.5から2でも有限の値にならない場所があり、測ることができません。',
+        'The forward formula has a finite value and a slope at too few numbers between −100 and 100, so there is ' +
+            'nothing to compare with.',
+        '順伝播の式が有限の値と傾きを持つ場所が、−100から100までに少なすぎるため、比べることができません。',
     ],
     rule_yours: ['your {name}', '書いた{name}'],
-    rule_measured: ['measured', '実測'],
+    rule_measured: ['numerical', '数値微分'],
     rule_ratio: ['ratio', '比'],
     hint_not_finite: ['yours is not a finite number at x = {x}.', 'x = {x}で、書いた式は有限の数になりません。'],
     hint_exchanged: [
@@ -59,12 +60,17 @@ addTexts({
     hint_missing: ['a factor {v} is missing.', '因数{v}が足りません。'],
     hint_too_much: ['there is a factor {v} too many.', '因数{v}が余分です。'],
     hint_term: ['a term {term} is too much.', '{term}の項が余分です。'],
-    hint_dy_power: [
-        'the gradient must be proportional to dy: dy must be a factor exactly once.',
-        '勾配はdyに比例しなければなりません。因数dyは、ちょうど一つです。',
+    hint_dy: [
+        'the gradient must be proportional to dy: each term has the factor dy exactly once.',
+        '勾配はdyに比例しなければなりません。どの項にも、因数dyがちょうど一つあります。',
     ],
     repair_sign: ['look at the sign of {part}.', '{part}の符号を見直してください。'],
     repair_product: ['{part}: a product belongs there, not a sum.', '{part}：和ではなく積にします。'],
+    repair_not_power: ['{part}: a product belongs there, not a power.', '{part}：べき乗ではなく積にします。'],
+    repair_other: [
+        'this is the rule of {f}, whose result would be y. Here y is the result of another formula.',
+        'これはyが{f}の結果であるときの規則です。ここでは、yは別の式の結果です。',
+    ],
     repair_extra: ['{part} does not belong there.', '{part}は余分です。'],
     repair_divide: ['you multiply by {part}: divide by it.', '{part}を掛けています。割ってください。'],
     repair_multiply: ['you divide by {part}: multiply by it.', '{part}で割っています。掛けてください。'],

@@ -12,19 +12,19 @@ function startSoftmax(engine) {
         k.setAttribute('aria-valuetext', 2 ** e);
         const { scores, weights } = engine.json('softmax_scores', KEYS, 2 ** e, kind, Number(seed.value));
         const labels = scores.map((_, i) => `${i + 1}`), most = Math.max(4, ...scores.map(Math.abs));
-        bars(find('#softmax-scores'), scores, { height: 180, y: [-most, most], color: KINDS[kind].color, labels });
+        bars(find('#softmax-scores'), scores, { height: 180, y: [-most, most], color: KINDS[kind].color, labels,
+            name: say('softmax_scores') });
         bars(find('#softmax-weights'), weights, { height: 180, y: [0, 1], color: KINDS[kind].color, labels,
-            text: (v) => v.toFixed(2) });
+            name: say('softmax_weights'), text: (v) => v.toFixed(2) });
         [['#softmax-largest', 0], ['#softmax-gradient', 1]].forEach(([name, i]) => {
             chart(find(name), { height: 190, x: [0, LARGEST], y: [0, i ? 0.4 : 1], marker: e,
                 xTicks: [0, 2, 4, 6, 8, 10],
                 xLabel: say('softmax_log_k'), yLabel: say(i ? 'softmax_gradient' : 'softmax_largest'),
                 curves: KINDS.map((one, n) => ({ ...one, points: means.map((row, log2) => [log2, row[n][i]]), dots: true })) });
-            find(name).setAttribute('aria-label', say('softmax_curves', { k: 2 ** e, name: say(i ? 'softmax_gradient'
-                : 'softmax_largest'), plain: show(means[e]?.[0][i] ?? NaN, 2), scaled: show(means[e]?.[1][i] ?? NaN, 2) }));
+            const told = { k: 2 ** e, name: say(i ? 'softmax_gradient' : 'softmax_largest') };
+            find(name).setAttribute('aria-label', means[e] ? say('softmax_curves', { ...told, plain: show(means[e][0][i], 2),
+                scaled: show(means[e][1][i], 2) }) : say('softmax_wait', told));
         });
-        find('#softmax-scores').setAttribute('aria-label', scores.map((v) => show(v, 3)).join(', '));
-        find('#softmax-weights').setAttribute('aria-label', weights.map((v) => show(v, 2)).join(', '));
         find('#softmax-state').innerHTML = say('softmax_state', { k: 2 ** e, largest: show(Math.max(...weights), 3) });
     }
 

@@ -18,6 +18,7 @@ addTexts({
     softmax_largest: ['largest weight', '最大の重み'],
     softmax_gradient: ['norm of the gradient that passes', '通る勾配のノルム'],
     softmax_log_k: ['log₂ dₖ', 'log₂ dₖ'],
+    softmax_wait: ['{name}: being computed.', '{name}：計算中です。'],
     softmax_curves: [
         'dₖ = {k}, {name}: {plain} for q·k, {scaled} for q·k / √dₖ.',
         'dₖ = {k}、{name}：q·kでは{plain}、q·k / √dₖ では{scaled}。',
