@@ -1,7 +1,7 @@
 /* page.c: the models of the page in which the library itself runs, trained natively: both have the same SHA-256. */
 #include "common/common.h"
 #include "kaeru/autograd.h"
-#include "page/sha256.h"
+#include "common/sha256.h"
 #include "page/training.h"
 
 /* Prints the SHA-256 of a file that was just written. */

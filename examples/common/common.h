@@ -208,6 +208,10 @@ void checkpoint_must_save(const char *path, void *model, Optimizer *o, const NnS
 /* The model's weights become the mean of those in the n files path_of(first), path_of(first + 1), ..., whose paths it frees. */
 void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first, int64_t n);
 
+/* Writes the SHA-256 of all weights of a model, as bytes in the order of nn_parameters: 64 hexadecimal digits and a NUL. Equal
+ * hashes mean equal bits. */
+void weights_hash(void *module, char hash[65]);
+
 /* ---- training by several processes --------------------------------------------------------------------------------
  * A program that can do this calls processes_begin first and has SHARDS_OPTION. Under mpirun or srun, the processes then train
  * together. Only the first one prints, writes files and draws; the functions above and below do nothing in the others. */

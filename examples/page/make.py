@@ -37,7 +37,7 @@ SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/shared/utf8.c",
            "models/lora/*.c", "nn/more/*.c", "nn/parallel/*.c", "models/*.c", "models/files/*.c", "models/llama/*.c",
            "models/seq2seq/*.c", "models/train/decoding.c",
            "autograd/plain/threads.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",
-           "examples/page/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
+           "examples/common/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
 REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/table.c", "nn/files/file.c"]

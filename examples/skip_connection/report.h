@@ -16,6 +16,7 @@ typedef struct {
     double zero;                /* the loss of always answering 0 */
     double *loss[2];            /* before each step */
     Blocks before[2], after[2]; /* training */
+    char hash[2][65];           /* of the weights after training: weights_hash */
 } Run;
 
 Run *run_alloc(int64_t steps);
@@ -26,7 +27,9 @@ void report_block(Run **r, int64_t n);                                  /* netwo
 void report_deep(Run **r, int64_t n);                                   /* the deepest networks */
 Csv *report_depths_begin(void);
 void report_depth(Csv *csv, Run **r, int64_t n);
-Csv *report_controls_begin(void);
+Csv *report_controls_begin(int blocks);
 void report_control(Csv *csv, const char *name, Run **r, int64_t n);
+void report_hashes(const Run *r);
+void report_next(void);                                                 /* what can be run after the networks of one block */
 
 #endif

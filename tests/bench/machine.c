@@ -17,7 +17,7 @@
 #include "bench.h"
 #include "kernel_table.h"
 #include "kaeru/autograd.h"
-#include "page/sha256.h"
+#include "common/sha256.h"
 
 enum { PRECISIONS = 2, MOST_COUNTS = 10, LINE = 256, PATH = 300, HASH = 65, SHORT_HASH = 8 };
 static const char *const precision_name[PRECISIONS] = { "float32", "bf16" };

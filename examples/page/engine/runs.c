@@ -3,7 +3,7 @@
 
 #include "engine.h"
 #include "memory_files.h"
-#include "sha256.h"
+#include "common/sha256.h"
 #include "training.h"
 
 static void print_hash(bool saved, const char *path)

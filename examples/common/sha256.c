@@ -40,18 +40,39 @@ static void add_block(uint32_t state[8], const uint8_t *block)
     for (int i = 0; i < 8; i++) state[i] += s[i];
 }
 
+Sha256 sha256_begin(void)
+{
+    return (Sha256){ { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 },
+                     0, { 0 } };
+}
+
+void sha256_add(Sha256 *h, const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+    while (n > 0) {
+        size_t held = (size_t)(h->size % 64), taken = n < 64 - held ? n : 64 - held;
+        memcpy(h->block + held, p, taken);
+        h->size += taken;
+        p += taken;
+        n -= taken;
+        if (held + taken == 64) add_block(h->state, h->block);
+    }
+}
+
+/* The end of the text is a 1 bit, zeros, and the length in bits at the end of a block. */
+void sha256_end(Sha256 *h, char text[65])
+{
+    const uint64_t bits = h->size * 8;
+    const size_t held = (size_t)(h->size % 64), zeros = (held < 56 ? 56 : 120) - held;
+    uint8_t end[72] = { 0x80 };
+    for (size_t i = 0; i < 8; i++) end[zeros + 7 - i] = (uint8_t)(bits >> (8 * i));
+    sha256_add(h, end, zeros + 8);
+    for (int i = 0; i < 8; i++) snprintf(text + 8 * i, 9, "%08x", (unsigned)h->state[i]);
+}
+
 void sha256(const void *bytes, size_t n, char text[65])
 {
-    uint32_t state[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-    const uint8_t *p = bytes;
-    size_t whole = n / 64 * 64, rest = n - whole;
-    for (size_t i = 0; i < whole; i += 64) add_block(state, p + i);
-    /* The rest, a 1 bit, zeros, and the length in bits at the end of a block. */
-    uint8_t end[128] = { 0 };
-    size_t end_size = rest < 56 ? 64 : 128;
-    if (rest > 0) memcpy(end, p + whole, rest);
-    end[rest] = 0x80;
-    for (int i = 0; i < 8; i++) end[end_size - 1 - (size_t)i] = (uint8_t)((uint64_t)n * 8 >> (8 * i));
-    for (size_t i = 0; i < end_size; i += 64) add_block(state, end + i);
-    for (int i = 0; i < 8; i++) snprintf(text + 8 * i, 9, "%08x", (unsigned)state[i]);
+    Sha256 h = sha256_begin();
+    if (n > 0) sha256_add(&h, bytes, n);
+    sha256_end(&h, text);
 }
