@@ -33,7 +33,8 @@ do for [format in FORMATS] {
          data using 2:(-0.62):(say("always answering 0")) every ::0::0 with labels right textcolor rgb gray, \
          data using (finite($3)):($0 - 0.15):(finite($5)):(finite($6)):ytic(say(strcol(1))):y2tic(sprintf("× %.2g, × %.3g", $9, $10)) \
              with xerrorbars lt 1 dt solid lw 3 title say("without f(x)"), \
-         data using (finite($4)):($0 + 0.15):(finite($7)):(finite($8)) with xerrorbars lt 2 lw 3 title say("with x + f(x)"), \
+         data using (finite($4)):($0 + 0.15):(finite($7)):(finite($8)) \
+             with xerrorbars lt 2 lw 3 title say("with x + f(x)"), \
          data using (valid(4) && $4 < 1e30 ? NaN : $2):($0 + 0.15):(say("with: diverges")) \
              with labels left offset 1, 0 textcolor lt 2
 }
