@@ -31,7 +31,8 @@ do for [format in FORMATS] {
     set key at screen 0.985, 0.89 right vertical maxrows 1 samplen 2
     plot data using 2:($0 - 0.4):(0):(0.8) with vectors nohead lc rgb gray lw 2 dt solid, \
          data using 2:(-0.62):(say("always answering 0")) every ::0::0 with labels right textcolor rgb gray, \
-         data using (finite($3)):($0 - 0.15):(finite($5)):(finite($6)):ytic(say(strcol(1))):y2tic(sprintf("× %.2g, × %.3g", $9, $10)) \
+         data using (finite($3)):($0 - 0.15):(finite($5)):(finite($6)) \
+             :ytic(say(strcol(1))):y2tic(sprintf("× %.2g, × %.3g", $9, $10)) \
              with xerrorbars lt 1 dt solid lw 3 title say("without f(x)"), \
          data using (finite($4)):($0 + 0.15):(finite($7)):(finite($8)) \
              with xerrorbars lt 2 lw 3 title say("with x + f(x)"), \
