@@ -96,7 +96,7 @@ run_tiny() {
 
 These print the same SHA-256. The library's programs train faster, by vectors and threads:
 
-sh examples/run.sh skip_connection --seeds 1 --depth 0 --rows 500
+sh examples/run.sh skip_connection --seeds 1 --rows 500
 out/tiny text >out/tiny.txt
 sh examples/run.sh gpt train --data out/tiny.txt --layers 2 --heads 2 --width 32 --context 16 --batch 4 --steps 100 \
     --warmup 10 --lr-min 0.001 --clip 0 --bias --sample 0 --out out/tiny_gpt
@@ -130,9 +130,13 @@ if [ -n "$processes" ]; then
 else
     configure "$root/build"
 fi
-case $name in page) target=page_programs ;; *) target=examples/$name ;; esac
+program=examples/$name
+# first is skip_connection built of what it needs, with the kernels of one instruction set.
+case $name:${KAERU_ISA-} in skip_connection:) program=examples/first ;; esac
+target=$program
+[ "$name" != page ] || target=page_programs
 quietly meson compile -C "$root/build" "$target"
-program=$root/build/examples/$name
+program=$root/build/$program
 case $name:${1-} in
 page:--help | page:-h) ;;
 page:*)

@@ -1,6 +1,5 @@
 /* skip_connection.c: why the blocks of a Transformer add their input to their output. */
 #include <math.h>
-#include <string.h>
 
 #include "common/common.h"
 #include "kaeru/autograd.h"
@@ -9,8 +8,9 @@
 #include "skip_connection/setup.h"
 
 enum { WIDTH = 10 };
-static int64_t steps = 100, rows = 10000, deep_rows = 2000, hidden = 128, depth = 16, seeds = 3;
+static int64_t steps = 100, rows = 10000, deep_rows = 2000, hidden = 128, depth = 0, seeds = 3;
 static double lr = 0;
+static bool controls = false;
 static Setup chosen = { "default", "adam", "identity" };
 
 typedef struct { Module module; Linear *fc1, *fc2; } FFN;
@@ -117,9 +117,9 @@ static void run_seeds(const Setup *setup, int64_t n, int64_t examples, Run **r)
     }
 }
 
-static void deep_networks(void)
+/* Trains and reports networks of 2, 4, 8, ... blocks. r gets the runs of the deepest ones. */
+static void deep_networks(Run **r)
 {
-    Run *r[MAX_SEEDS];
     Csv *csv = report_depths_begin();
     for (int64_t n = 2; n < depth; n *= 2) {
         run_seeds(&chosen, n, deep_rows, r);
@@ -130,32 +130,23 @@ static void deep_networks(void)
     report_depth(csv, r, seeds);
     csv_close(csv);
     report_deep(r, seeds);
-    csv = report_controls_begin();
-    report_control(csv, "as chosen", r, seeds);
-    runs_free(r, seeds);
-    const struct { const char *name; Setup setup; } control[] = {
-        { "init default", { "default", chosen.optimizer, chosen.target } },
-        { "init he", { "he", chosen.optimizer, chosen.target } },
-        { "init xavier", { "xavier", chosen.optimizer, chosen.target } },
-        { "init small-last", { "small-last", chosen.optimizer, chosen.target } },
-        { "optimizer sgd", { chosen.init, "sgd", chosen.target } },
-        { "optimizer adam", { chosen.init, "adam", chosen.target } },
-        { "target identity", { chosen.init, chosen.optimizer, "identity" } },
-        { "target minus", { chosen.init, chosen.optimizer, "minus" } },
-        { "target matrix", { chosen.init, chosen.optimizer, "matrix" } },
-    };
-    for (size_t k = 0; k < sizeof control / sizeof *control; k++) {
-        const Setup *s = &control[k].setup;
-        if (strcmp(s->init, chosen.init) == 0 && strcmp(s->optimizer, chosen.optimizer) == 0 &&
-            strcmp(s->target, chosen.target) == 0) {
-            continue;
-        }
-        run_seeds(s, depth, deep_rows, r);
+    picture_draw("skip_depth");
+}
+
+/* Trains and reports networks in which one thing is changed; `as_chosen`: the runs without a change. */
+static void control_networks(Run **as_chosen)
+{
+    int64_t n = depth > 0 ? depth : 1, examples = depth > 0 ? deep_rows : rows;
+    Run *r[MAX_SEEDS];
+    Control control[CONTROLS];
+    Csv *csv = report_controls_begin((int)n);
+    report_control(csv, "as chosen", as_chosen, seeds);
+    for (int k = 0; k < setup_controls(&chosen, control); k++) {
+        run_seeds(&control[k].setup, n, examples, r);
         report_control(csv, control[k].name, r, seeds);
         runs_free(r, seeds);
     }
     csv_close(csv);
-    picture_draw("skip_depth");
     picture_draw("skip_controls");
 }
 
@@ -170,31 +161,38 @@ int main(int argc, char **argv)
         NN_TEXT_OPTION("optimizer", "NAME", chosen.optimizer, "optimizer: " OPTIMIZERS),
         NN_TEXT_OPTION("target", "NAME", chosen.target, "what the networks should return: " TARGETS),
         NN_OPTION("seeds", seeds, 1, MAX_SEEDS, "runs of each network, from --seed on"),
-        NN_OPTION("depth", depth, 0, MAX_DEPTH, "blocks of the deepest network; 0: no deep networks"),
-        NN_OPTION("deep-rows", deep_rows, 1, 10000000, "rows of data of the deep networks"), NN_FIELDS_END
+        NN_OPTION("depth", depth, 0, MAX_DEPTH, "2, 4, 8, ... blocks in a row, up to this depth; 0: one block alone"),
+        NN_OPTION("deep-rows", deep_rows, 1, 10000000, "rows of data of the deep networks"),
+        NN_FLAG_OPTION("controls", controls, "change one thing at a time: first weights, optimizer, target"), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "skip_connection",
-        "Shows the effect of a skip connection. f, two linear layers with a ReLU between them, and x + f(x) learn to\n"
-        "return their input x, rows of 10 standard normal numbers. Then the same with many such blocks in a row: the signal\n"
-        "and the gradient at each block, which the factors f'(x) or 1 + f'(x) multiply. Controls follow, with other first\n"
-        "weights, another optimizer and other targets.\n\n"
+        "Compares the loss with and without a skip connection. f, two linear layers with a ReLU between them, and x + f(x)\n"
+        "learn to return their input x, rows of 10 standard normal numbers. --depth 16: many such blocks in a row, with the\n"
+        "signal and the gradient at each block, which the factors f'(x) or 1 + f'(x) multiply. --controls: other first\n"
+        "weights, another optimizer and other targets. Prints the SHA-256 of the weights of the networks of one block.\n\n"
         "Writes skip_connection.csv (step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero: the losses of f(x) and\n"
-        "x + f(x) with the first seed, the range of all seeds, and the loss of always answering 0), skip_deep.csv (the same\n"
-        "of the deepest networks), skip_depth.csv (depth,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most: the last\n"
-        "losses), skip_gradient.csv (step,block,ffn,skip,ffn_signal,skip_signal: the norms of the gradients and the sizes of\n"
-        "the outputs) and skip_controls.csv (control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,\n"
-        "skip_factor: the last losses, and by how much a block multiplies the gradient), and draws them.", options });
+        "x + f(x) with the first seed, the range of all seeds, and the loss of always answering 0); --depth: skip_deep.csv\n"
+        "(the same of the deepest networks), skip_depth.csv (depth,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most: the\n"
+        "last losses) and skip_gradient.csv (step,block,ffn,skip,ffn_signal,skip_signal: the norms of the gradients and the\n"
+        "sizes of the outputs); --controls: skip_controls.csv (control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,\n"
+        "ffn_factor,skip_factor,blocks: the last losses, a block's factors for the gradient). Draws them.", options });
     setup_check(&chosen);
-    bool minus = strcmp(chosen.target, "minus") == 0, matrix = strcmp(chosen.target, "matrix") == 0;
-    const char *target = minus ? "-x" : matrix ? "x times a matrix" : "x";
-    say("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers.\n", target, (long long)rows, WIDTH);
-    Run *r[MAX_SEEDS];
-    run_seeds(&chosen, 1, rows, r);
-    report_block(r, seeds);
+    say("f(x) and x + f(x) learn to return %s: %lld rows of %d numbers, %lld seeds.\n", setup_target_text(&chosen),
+        (long long)rows, WIDTH, (long long)seeds);
+    Run *block[MAX_SEEDS], *deepest[MAX_SEEDS];
+    run_seeds(&chosen, 1, rows, block);
+    report_block(block, seeds);
     if (depth > 0) {
-        deep_networks();
+        deep_networks(deepest);
     }
-    report_hashes(r[0]->hash);
-    runs_free(r, seeds);
+    if (controls) {
+        control_networks(depth > 0 ? deepest : block);
+    }
+    report_hashes(block[0]);
+    if (depth == 0 && !controls) {
+        report_next();
+    }
+    runs_free(block, seeds);
+    runs_free(deepest, depth > 0 ? seeds : 0);
     return example_end();
 }

@@ -19,30 +19,32 @@ every = ceil(STEP_records / 10.0)
 
 set xlabel say("training step")
 set xrange [0:STEP_records]
+set xtics ceil(STEP_records / 4.0)
 
 do for [format in FORMATS] {
-    eval open_picture(format, "skip_connection", 1600, 800)
+    eval open_slide(format, "skip_connection", 1360, 680)
     set multiplot
-    eval heading("One block: f(x) and x + f(x)", \
-        "Mean squared error at each step; lines: the first seed, bands: the range of all seeds")
+    eval heading("Loss with and without a skip connection", "bands: all seeds")
 
-    set key at screen 0.985, 0.97 right vertical samplen 2 spacing 1.1
+    set key at screen 0.985, 0.88 right vertical maxrows 1 samplen 2
     set title say("linear scale")
-    set lmargin at screen 0.1
-    set rmargin at screen 0.47
-    set tmargin at screen 0.74
-    set bmargin at screen 0.16
+    set lmargin at screen 0.12
+    set rmargin at screen 0.48
+    set tmargin at screen 0.69
+    set bmargin at screen 0.21
     set ylabel say("mean squared error")
-    set yrange [0:1.05 * high]
+    set yrange [0:1.1 * high]
     plot data using 1:(band_low(4)):(band_high(4)) with filledcurves lc rgb "#F3CDB8", \
          data using 1:(band_low(6)):(band_high(6)) with filledcurves lc rgb "#B8D4E8", \
-         data using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
-         data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
-         data using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
+         data using 1:8 with lines lc rgb gray lw 2, \
+         data using (STEP_records):8:(say("always answering 0")) every ::0::0 \
+             with labels right offset 0, 0.8 textcolor rgb gray, \
+         data using 1:2 with linespoints lt 1 pointinterval every title say("without f(x)"), \
+         data using 1:3 with linespoints lt 2 pointinterval every title say("with x + f(x)")
 
     set title say("logarithmic scale")
     set lmargin at screen 0.58
-    set rmargin at screen 0.915
+    set rmargin at screen 0.89
     unset label
     unset ylabel
     unset key

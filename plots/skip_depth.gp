@@ -10,19 +10,19 @@ up = BETWEEN_max > 0 ? 0.4 : -0.4       # the two labels move apart
 set logscale xy
 set format y "10^{%L}"
 set xlabel say("blocks")
-set ylabel say("mean squared error after training")
+set ylabel say("mean squared error")
 set yrange [*:3 * ZERO_max]
 set xtics (1, 2, 4, 8, 16, 32, 64)
 # Room for the labels: a share of the axis.
-set xrange [0.9 * DEPTH_min:(DEPTH_max > DEPTH_min ? 1.1 * (DEPTH_max / DEPTH_min) ** 0.27 : 1.9) * DEPTH_max]
+set xrange [0.9 * DEPTH_min:(DEPTH_max > DEPTH_min ? 1.1 * (DEPTH_max / DEPTH_min) ** 0.55 : 2.6) * DEPTH_max]
 
 do for [format in FORMATS] {
-    eval open_picture(format, "skip_depth", 1400, 800)
-    eval heading("What is learned by the depth of the network", \
-        "The bars reach from the best to the worst seed")
+    eval open_slide(format, "skip_depth", 1200, 680)
+    eval heading("Loss after training, by the number of blocks", "bars: all seeds")
     set tmargin at screen 0.78
-    set lmargin at screen 0.13
-    set rmargin at screen 0.95
+    set bmargin at screen 0.21
+    set lmargin at screen 0.16
+    set rmargin at screen 0.97
     unset key
     plot data using 1:2 with lines lc rgb gray lw 2, \
          data using 1:3:5:6 with yerrorbars lt 1 dt solid lw 2 notitle, \
@@ -30,9 +30,9 @@ do for [format in FORMATS] {
          data using 1:3 with linespoints lt 1, \
          data using 1:4 with linespoints lt 2, \
          data using 1:2:(say("always answering 0")) every ::0::0 with labels left offset 0, 0.8 textcolor rgb gray, \
-         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):3:(sprintf("f(x): %.2g", $3)) \
+         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):3:(sprintf("%s: %.2g", say("without f(x)"), $3)) \
              with labels left offset 0, up textcolor lt 1, \
-         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):4:(sprintf("x + f(x): %.2g", $4)) \
+         data using ($1 == DEPTH_max ? 1.08 * $1 : NaN):4:(sprintf("%s: %.2g", say("with x + f(x)"), $4)) \
              with labels left offset 0, -up textcolor lt 2
 }
 unset output

@@ -26,43 +26,46 @@ reached(c) = column(1) == 0 && column(c) > 0 ? (bottom = bottom > 0 ? bottom : c
 factor(lowest) = lowest < blocks ? (bottom / top) ** (1.0 / (blocks - lowest)) : 0
 bottom = 0
 stats blocks_data using (reached(3)) name "PLAIN" nooutput
-plain = sprintf("f′: × %.2g", factor(PLAIN_min))
+plain = factor(PLAIN_min)
 bottom = 0
 stats blocks_data using (reached(4)) name "WITH_SKIP" nooutput
-skip = sprintf("1 + f′: × %.3g", factor(WITH_SKIP_min))
+skip = factor(WITH_SKIP_min)
 markers = ceil(blocks / 8.0)
 
+set xtics autofreq
+
 do for [format in FORMATS] {
-    eval open_picture(format, "skip_gradient", 1800, 860)
+    eval open_slide(format, "skip_gradient", 1500, 680)
     set multiplot
-    eval heading(sprintf(say("%d blocks: what reaches the first block?"), blocks), \
-        "Middle and right: before training. A block multiplies the gradient by f′(x) or by 1 + f′(x)")
+    eval heading(sprintf(say("%d blocks: loss and gradient"), blocks), "middle and right: before training")
 
     set title say("mean squared error")
     set lmargin at screen 0.075
-    set rmargin at screen 0.33
-    set tmargin at screen 0.70
-    set bmargin at screen 0.16
+    set rmargin at screen 0.32
+    set tmargin at screen 0.64
+    set bmargin at screen 0.21
     set xlabel say("training step")
     set logscale y
     set format y "10^{%L}"
     set xrange [0:STEP_records]
+    set xtics ceil(STEP_records / 2.0)
     set yrange [least * low:1.6 * high]
-    set key at screen 0.985, 0.96 right vertical maxrows 1 samplen 2
+    set key at screen 0.985, 0.955 right vertical samplen 2 spacing 1.1
     plot loss using 1:(band_low(4)):(band_high(4)) with filledcurves lc rgb "#F3CDB8", \
          loss using 1:(band_low(6)):(band_high(6)) with filledcurves lc rgb "#B8D4E8", \
-         loss using 1:8 with lines lc rgb gray lw 2 notitle, \
-         loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
-         loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)", \
-         loss using (STEP_records):8:(say("always answering 0")) every ::0::0 \
-             with labels right offset 0, side textcolor rgb gray
+         loss using 1:8 with lines lc rgb gray lw 2 title say("always answering 0"), \
+         loss using 1:2 with linespoints lt 1 pointinterval every title say("without f(x)"), \
+         loss using 1:3 with linespoints lt 2 pointinterval every title say("with x + f(x)")
 
-    set title say("norm of the gradient")."\n".plain.",  ".skip
+    # Factors of a block are below the curve's panel title, in the colors of the curves.
+    set title say("norm of the gradient")."\n".sprintf(say("a block: × %.2g, × %.3g"), plain, skip)
     set lmargin at screen 0.42
     set rmargin at screen 0.66
     unset label
     set xlabel say("block (0: the input)")
-    set xrange [0:blocks]
+    set label 3 say("← backward") at graph 0.5, 0.08 center textcolor rgb gray
+    set xrange [0:1.02 * blocks]
+    set xtics larger(1, ceil(blocks / 4.0))
     set autoscale y
     unset mytics
     unset key
@@ -70,6 +73,7 @@ do for [format in FORMATS] {
          blocks_data using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval markers
 
     set title say("size of the signal")
+    unset label
     set lmargin at screen 0.745
     set rmargin at screen 0.985
     plot blocks_data using 2:($1 == 0 ? $5 : NaN) with linespoints lt 1 pointinterval markers, \

@@ -47,6 +47,9 @@ open_picture(format, name, width, height) = \
     "set terminal ".(format eq "png" ? png_terminal : svg_terminal) \
     .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format) \
     .(format eq "svg" ? smaller_points : "")
+# For the back row of a room: the letters have the same share of the height in both formats, at least 4 % of 680.
+open_slide(format, name, width, height) = format eq "svg" ? open_picture(format, name, 0.8 * width, 0.8 * height) \
+    : open_picture(format, name, width, height)
 font_note = no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
     ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : ""
 # A title and, in smaller letters, a subtitle, at the upper left of the picture.

@@ -1,21 +1,23 @@
 #!/bin/sh
-# test_examples.sh PROGRAM PLOTS: the command line of the examples, tested with skip_connection: its messages, its files, and
+# test_examples.sh PROGRAM PLOTS FIRST: the command line of the examples, tested with skip_connection: its messages, its files, and
 # that the numbers are the same bits with any number of threads and each instruction set of the kernels. With SHORT=yes in the
 # environment, under sanitizers, the experiment has one seed instead of three.
 
 # shellcheck disable=SC2016,SC2086,SC3045 # a script; lists of words; limits that POSIX does not have
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+first=$(cd "$(dirname "$3")" && pwd)/$(basename "$3")
 KAERU_PLOTS=$(cd "$2" && pwd)
 export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
 small='--rows 50 --deep-rows 50 --steps 12 --hidden 8 --depth 3 --seeds 2'
+all="$small --controls"
 
 # ---- messages --------------------------------------------------------------------------------------------------------
 
-for option in --steps --rows --hidden --lr --init --optimizer --target --seeds --depth --deep-rows \
+for option in --steps --rows --hidden --lr --init --optimizer --target --seeds --depth --deep-rows --controls \
     --seed --threads --out --language --help; do
     expect 0 "  $option " '' --help
 done
@@ -55,7 +57,7 @@ lacks out
 
 # ---- data files ------------------------------------------------------------------------------------------------------
 
-expect 0 'data:    first/skip_connection.csv' '' $small --out first
+expect 0 'data:    first/skip_connection.csv' '' $all --out first
 printf 'step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero\n' >header
 head -n 1 first/skip_connection.csv >got; same header got
 head -n 1 first/skip_deep.csv >got; same header got
@@ -76,6 +78,19 @@ expect 0 '' '' $small --depth 0 --out shallow
 same first/skip_connection.csv shallow/skip_connection.csv
 lacks shallow/skip_deep.csv
 lacks shallow/skip_gradient.csv
+lacks shallow/skip_controls.csv
+# Without --depth, the controls are networks of one block.
+expect 0 'Controls: networks of 1 blocks' '' $small --depth 0 --controls --out controls
+lacks controls/skip_gradient.csv
+that "blocks of the controls" awk -F, 'NR == 1 && $11 != "blocks" || NR > 1 && ($11 != 1 || NF != 11) { bad = 1 }
+    NR == 2 { range = $5 "," $6 "," $7 "," $8 } END { print range; exit bad || NR != 8 }' controls/skip_controls.csv >range
+awk -F, 'NR == 13 { print $4 "," $5 "," $6 "," $7 }' controls/skip_connection.csv >want; same want range
+# Each network has its hash, which does not depend on what else is trained.
+grep '^SHA-256 ' stdout >hashes
+that "two hashes" grep -qxE 'SHA-256 of the weights of x \+ f\(x\), one block, first seed: [0-9a-f]{64}' hashes
+that "a hash of each network" [ "$(sed 's/.* //' hashes | sort -u | wc -l)" -eq 2 ]
+expect 0 '' '' $all --out first
+grep '^SHA-256 ' stdout >got; same hashes got
 # A row for each depth and for each control. Without W2 the gradient passes a skip connection as it is, and nothing else.
 that "rows of skip_depth.csv" [ "$(cut -d, -f1 first/skip_depth.csv | tr '\n' ' ')" = 'depth 2 3 ' ]
 that "rows of skip_controls.csv" awk -F, 'NR == 5 && ($9 != 0 || $10 < 0.9999 || $10 > 1.0001) { bad = 1 }
@@ -90,8 +105,8 @@ done
 
 # The same seed gives the same bytes: in a folder that has them already, with any number of threads (with enough rows for
 # several), and with each instruction set that this processor has.
-expect 0 '' '' $small --out first
-large='--rows 3001 --deep-rows 3001 --steps 5 --hidden 37 --depth 2 --seeds 1'
+expect 0 '' '' $all --out first
+large='--controls --rows 3001 --deep-rows 3001 --steps 5 --hidden 37 --depth 2 --seeds 1'
 expect 0 '' '' $large --threads 1 --out "with a blank/1"
 grep '^SHA-256 ' stdout >hashes
 that "two hashes" grep -qx 'SHA-256 of the weights of x + f(x), one block, first seed: [0-9a-f]\{64\}' hashes
@@ -191,7 +206,7 @@ expect 1 '' 'cannot write taken/skip_connection.csv: expected a regular file the
 
 mkdir empty
 with=PATH=$folder/empty
-expect 0 'picture: needs gnuplot: sudo apt install gnuplot-nox' '' $small --out "it's here"
+expect 0 'picture: needs gnuplot: sudo apt install gnuplot-nox' '' $all --out "it's here"
 lacks "it's here/skip_connection.png"
 sed -n 's/.*\(Then: \|その後：\)//p' stdout >later
 with=LC_ALL=C
@@ -202,9 +217,9 @@ if command -v gnuplot >/dev/null; then
         has "it's here/$file.svg"
         rm "it's here/$file.png" "it's here/$file.svg"
     done
-    expect 0 "picture: it's here/skip_gradient.png, it's here/skip_gradient.svg" '' $small --out "it's here"
+    expect 0 "picture: it's here/skip_gradient.png, it's here/skip_gradient.svg" '' $all --out "it's here"
     # Also of losses that are infinite.
-    expect 0 'picture: diverged/skip_controls.png' '' $small --lr 1000 --out diverged
+    expect 0 'picture: diverged/skip_controls.png' '' $all --lr 1000 --out diverged
     for file in skip_connection skip_gradient skip_depth skip_controls; do
         has "it's here/$file.png"
         has "it's here/$file.svg"
@@ -226,15 +241,15 @@ captions() {
     *) wrong "captions in $language: $*" ;;
     esac
 }
-captions ja "$program" $small --language ja
-captions ja LC_ALL=ja_JP.UTF-8 LANG=C "$program" $small
-captions ja LC_ALL= LC_MESSAGES=ja_JP LANG=C "$program" $small
-captions ja LANG=ja "$program" $small
-captions en LANG=ja "$program" $small --language=en
-captions en LC_ALL=C LC_MESSAGES=ja_JP LANG=ja_JP "$program" $small
-captions en LC_MESSAGES=de_DE LANG=ja_JP "$program" $small
-captions en "$program" $small
-captions ja LANG=ja_JP.UTF-8 "$program" $small
+captions ja "$program" $all --language ja
+captions ja LC_ALL=ja_JP.UTF-8 LANG=C "$program" $all
+captions ja LC_ALL= LC_MESSAGES=ja_JP LANG=C "$program" $all
+captions ja LANG=ja "$program" $all
+captions en LANG=ja "$program" $all --language=en
+captions en LC_ALL=C LC_MESSAGES=ja_JP LANG=ja_JP "$program" $all
+captions en LC_MESSAGES=de_DE LANG=ja_JP "$program" $all
+captions en "$program" $all
+captions ja LANG=ja_JP.UTF-8 "$program" $all
 if command -v gnuplot >/dev/null; then
     that "the commands to draw in Japanese later" sh later
     japanese captions/skip_connection.svg
@@ -262,6 +277,61 @@ if [ -c /dev/full ] && command -v gnuplot >/dev/null; then
         ln -s /dev/full full.$format/skip_connection.$format
         expect 1 'data:    full' 'gnuplot could not write all of the pictures' $small --depth 0 --out full.$format
     done
+fi
+
+# ---- the first command -----------------------------------------------------------------------------------------------
+
+# sh examples/run.sh without arguments runs the program `first`. Its output fits on a screen: the chart, a table of four rows, the
+# result, the path of the one picture, what to run next. The same experiment by the other program has the same bytes.
+lines_of_first() {
+    that "at most 40 lines: $(wc -l <stdout)" [ "$(wc -l <stdout)" -le 40 ]
+    that "a table of four rows" [ "$(grep -cE '^ +[0-9]+ +[0-9.e-]+ +[0-9.e-]+$' stdout)" -eq 4 ]
+    for words in "$@"; do that "'$words' in the first output" grep -qF -- "$words" stdout; done
+}
+# compares_with_committed NAME: README's picture is what the program draws. Its size, on every system; all of it where gnuplot and
+# the fonts are those that have drawn README's English picture.
+drawn_alike=unknown
+png_size() { od -An -tx1 -j16 -N8 "$1"; }
+compares_with_committed() {
+    that "size of plots/$1" [ "$(png_size out/skip_connection.png)" = "$(png_size "$KAERU_PLOTS/$1")" ]
+    case $drawn_alike in
+    unknown) if cmp -s out/skip_connection.png "$KAERU_PLOTS/$1"; then drawn_alike=yes; else drawn_alike=no; fi ;;
+    yes) same out/skip_connection.png "$KAERU_PLOTS/$1" ;;
+    esac
+}
+if [ "${SHORT-}" != yes ]; then
+    other=$program program=$first
+    expect 0 '' '' --language en
+    lines_of_first 'without f(x)' 'with x + f(x)' 'with a skip connection' 'smaller with it for 3 of 3 seeds' \
+        'skip_connection --depth 16' 'skip_connection --controls' 'run.sh page'
+    if command -v gnuplot >/dev/null; then
+        grep '^picture: ' stdout >pictures
+        echo 'picture: out/skip_connection.png, out/skip_connection.svg' >want; same want pictures
+        that "title" grep -q '>Loss with and without a skip connection<' out/skip_connection.svg
+        that "legend" [ "$(grep -cE '<text>with(out f\(x\)| x \+ f\(x\))</text>' out/skip_connection.svg)" -eq 2 ]
+        compares_with_committed skip_connection.png
+    fi
+    mv stdout first_output
+    cp out/skip_connection.csv first.csv
+    program=$other
+    expect 0 '' '' --language en
+    same first_output stdout
+    same first.csv out/skip_connection.csv
+    program=$first
+    expect 0 '' '' --language ja
+    lines_of_first 'なし f(x)' 'あり x + f(x)' 'スキップ接続がある場合が' 'skip_connection --depth 16' 'run.sh page'
+    if command -v gnuplot >/dev/null; then
+        that "Japanese title" grep -q '>スキップ接続がある場合とない場合の損失の比較<' out/skip_connection.svg
+        compares_with_committed ja/skip_connection.png
+    fi
+    # It is built of what it needs.
+    build=$(dirname "$first")/..
+    if command -v ninja >/dev/null && [ -f "$build/build.ninja" ]; then
+        ninja -C "$build" -t commands examples/first >commands 2>/dev/null
+        that "at most 110 commands build it: $(wc -l <commands)" [ "$(wc -l <commands)" -le 110 ]
+        that "commands" grep -q skip_connection commands
+    fi
+    program=$other
 fi
 
 # ---- the experiment --------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def captions_of_figures():
 def texts_of_graphs():
     """All pieces of the string literals from which graphs and data are made."""
     for name in ('examples/architectures/figures.c', 'examples/ablations.c', 'examples/feed_forward/parameters.c',
-                 'examples/skip_connection.c'):
+                 'examples/skip_connection.c', 'examples/skip_connection/setup.c'):
         for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', read(name)):
             yield from (piece.strip() for piece in re.split(r'\\+n|\\"|<br/>|[<>]', literal))
 

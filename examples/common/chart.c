@@ -230,7 +230,7 @@ static void print_points(const Canvas *c, const Chart *chart)
 {
     say("%*s", MARGIN, chart->x);
     for (int k = 0; k < c->n_curves; k++) {
-        say(" %12s", chart->curve[k].name);
+        say(" %13s", chart->curve[k].name);
     }
     putchar('\n');
     const int64_t shown[] = { 0, c->n_points / 10, c->n_points / 2, c->n_points - 1 };
@@ -238,7 +238,7 @@ static void print_points(const Canvas *c, const Chart *chart)
         if (shown[i] >= 0 && (i == 0 || shown[i] > shown[i - 1])) {
             printf("%*g", MARGIN, csv_get(c->data, shown[i], c->x_column));
             for (int k = 0; k < c->n_curves; k++) {
-                printf(" %12.4g", csv_get(c->data, shown[i], c->column[k]));
+                printf(" %13.4g", csv_get(c->data, shown[i], c->column[k]));
             }
             putchar('\n');
         }

@@ -411,3 +411,11 @@ char *example_path(const char *name)
     }
     return example_input_path(name);
 }
+
+void example_must_have_folder(void)
+{
+    if (example_writes() && !host_lock_holds(example_out())) {
+        example_fail("--out %s: the folder of this run was moved, and another one is in its place: nothing is written there",
+                     example_out());
+    }
+}

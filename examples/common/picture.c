@@ -1,8 +1,8 @@
-/* picture.c: runs gnuplot and Graphviz. They run in the output folder, and gnuplot gets the figure's script by its full path,
- * so no script contains a path. */
+/* picture.c: runs gnuplot and, for graphs.c, Graphviz. They run in the output folder, and gnuplot gets the figure's script by
+ * its full path, so no script contains a path. */
 #include "common.h"
 #include "host.h"
-#include "kaeru/graph.h"
+#include "picture.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,7 @@ static const char *plots_folder(void)
     return beside ? beside : KAERU_PLOTS;
 }
 
-/* The full path of plots/NAME.TYPE, since gnuplot runs in another folder; free it. NULL, after a message, if it is missing. */
-static char *find_file(const char *name, const char *type)
+char *picture_file(const char *name, const char *type)
 {
     const char *dir = plots_folder();
     size_t room = strlen(dir) + strlen(name) + strlen(type) + 3;
@@ -35,8 +34,7 @@ static char *find_file(const char *name, const char *type)
     return full;
 }
 
-/* Prints a text quoted for the shell. */
-static void print_quoted(const char *text)
+void print_quoted(const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-+,:=@";
     if (text[0] && text[strspn(text, plain)] == '\0') {
@@ -105,10 +103,7 @@ void picture_must_be_output(const char *name)
     }
 }
 
-typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
-/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain, but only once
- * for a program that cannot be started. */
-static Drawing draw(const char *const argv[], const char *source, const char *name)
+Drawing picture_run(const char *const argv[], const char *source, const char *name)
 {
     static const char *not_started;
     char picture[PICTURES][PICTURE_NAME], said[HOST_SAID];
@@ -155,13 +150,13 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
 
 void picture_draw(const char *name)
 {
-    char *script = example_writes() ? find_file(name, "gp") : NULL;
+    char *script = example_writes() ? picture_file(name, "gp") : NULL;
     if (!script) {
         return;
     }
     char *base = example_path(name);
     const char *language = example_japanese() ? "language = 'ja'" : "language = 'en'";
-    Drawing result = draw((const char *const[]){ "gnuplot", "-d", "-e", language, script, NULL }, script, name);
+    Drawing result = picture_run((const char *const[]){ "gnuplot", "-d", "-e", language, script, NULL }, script, name);
     if (result == NOT_INSTALLED) {
         say("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
             "         (Fedora), brew install gnuplot (macOS), winget install gnuplot.gnuplot (Windows). Then: (cd ");
@@ -177,92 +172,4 @@ void picture_draw(const char *name)
     }
     ag_free(script);
     ag_free(base);
-}
-
-/* ---- graphs ------------------------------------------------------------------------------------------------------ */
-
-typedef struct { char name[64], dot[72], png[72], svg[72]; } FrameNames;
-
-static FrameNames file_names(const char *name)
-{
-    FrameNames n;
-    snprintf(n.name, sizeof n.name, "%.60s", name);
-    snprintf(n.dot, sizeof n.dot, "%s.dot", n.name);
-    snprintf(n.png, sizeof n.png, "%s.png", n.name);
-    snprintf(n.svg, sizeof n.svg, "%s.svg", n.name);
-    return n;
-}
-
-static FrameNames frame_names(const char *name, int i)
-{
-    char frame[64];
-    snprintf(frame, sizeof frame, "%.40s_%02d", name, i);
-    return file_names(frame);
-}
-
-/* Draws NAME.dot of the output folder as PNG and SVG. */
-static Drawing draw_graph(const FrameNames *f)
-{
-    const char *const argv[] = { "dot", "-Gdpi=110", "-Tpng", "-o", f->png, "-Tsvg", "-o", f->svg, f->dot, NULL };
-    char *source = example_path(f->dot);
-    char *table = example_japanese() ? find_file("ja", "txt") : NULL;
-    if (table) {
-        captions_replace(source, table);
-    }
-    ag_free(table);
-    Drawing result = draw(argv, source, f->name);
-    ag_free(source);
-    return result;
-}
-
-/* Returns the number of frames. */
-static int write_frame(const char *name, int i, Tensor *loss)
-{
-    char *path = example_path(frame_names(name, i).dot);
-    KaeruWriter *file = example_create(path);
-    int frames = ag_graph_frame(kaeru_writer_stream(file), loss, i);
-    example_close(file);
-    ag_free(path);
-    return frames;
-}
-
-void picture_frames(const char *name, Tensor *loss)
-{
-    int n = 1;
-    Drawing result = DRAWN;
-    for (int i = 0; i < n; i++) {
-        n = write_frame(name, i, loss);
-    }
-    for (int i = 0; i < n && result == DRAWN; i++) {
-        FrameNames f = frame_names(name, i);
-        result = draw_graph(&f);
-    }
-    char *first = example_path(frame_names(name, 0).dot);
-    int base = (int)strlen(first) - (int)strlen("00.dot");
-    if (result == NOT_INSTALLED) {
-        say("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
-            "          install graphviz (Fedora), brew install graphviz (macOS), winget install Graphviz.Graphviz (Windows).\n"
-            "          Then: dot -Tsvg -O ", base, first, n - 1);
-        print_quoted(first);
-        printf("\n");
-    } else if (result == DRAWN) {
-        say("pictures: %.*s00.png to %02d.png, and .svg\n", base, first, n - 1);
-    }
-    ag_free(first);
-}
-
-void picture_graph(const char *name)
-{
-    FrameNames f = file_names(name);
-    char *source = example_path(f.dot);
-    int base = (int)(strlen(source) - strlen(".dot"));
-    Drawing result = draw_graph(&f);
-    if (result == NOT_INSTALLED) {
-        say("picture: %s needs Graphviz: sudo apt install graphviz (Debian, Ubuntu). Then: dot -Tsvg -O ", source);
-        print_quoted(source);
-        printf("\n");
-    } else if (result == DRAWN) {
-        say("picture: %.*s.png, %.*s.svg\n", base, source, base, source);
-    }
-    ag_free(source);
 }

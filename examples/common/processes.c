@@ -49,6 +49,7 @@ bool example_writes(void)
 
 void processes_must_agree(bool help)
 {
+#ifdef KAERU_MPI
     if (!processes) {
         return;
     }
@@ -67,6 +68,9 @@ void processes_must_agree(bool help)
     if (!good) {
         example_fail("%s", ag_error());
     }
+#else
+    (void)help;
+#endif
 }
 
 /* All processes may end with the same error: the others wait until the first one has told it and ended them. */

@@ -133,14 +133,6 @@ void training_run_remove(const char *name)
     ag_free(path);
 }
 
-void example_must_have_folder(void)
-{
-    if (example_writes() && !host_lock_holds(example_out())) {
-        example_fail("--out %s: the folder of this run was moved, and another one is in its place: nothing is written there",
-                     example_out());
-    }
-}
-
 void training_run_writes(const char *const *names)
 {
     for (; *names; names++) {

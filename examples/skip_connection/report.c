@@ -36,15 +36,30 @@ static Range range_of(Run **r, int64_t n, int skip, int64_t step)
     return all;
 }
 
-static void write_losses(const char *name, Run **r, int64_t n)
+/* As text: "0.0013 to 0.002", "0.002" or "diverges". */
+typedef struct { char text[80]; } RangeText;
+
+static RangeText range_text(const Range *r)
+{
+    RangeText t;
+    if (isinf(r->most)) {
+        snprintf(t.text, sizeof t.text, "%s", tr("diverges"));
+    } else if (r->least == r->most) {
+        snprintf(t.text, sizeof t.text, "%.2g", r->most);
+    } else {
+        snprintf(t.text, sizeof t.text, tr("%.2g to %.2g"), r->least, r->most);
+    }
+    return t;
+}
+
+static Csv *write_losses(const char *name, Run **r, int64_t n)
 {
     Csv *csv = csv_open(name, "step,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,zero");
     for (int64_t i = 0; i < r[0]->steps; i++) {
         Range f = range_of(r, n, 0, i), skip = range_of(r, n, 1, i);
         csv_row(csv, i, f.first, skip.first, f.least, f.most, skip.least, skip.most, r[0]->zero);
     }
-    chart_print(csv, &(Chart){ "mean squared error", "step", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
-    csv_close(csv);
+    return csv;
 }
 
 /* By what factor a block multiplies the gradient's norm, as the mean over all blocks that a gradient reaches. */
@@ -62,20 +77,28 @@ static double signal_factor(const Blocks *b)
     return pow(b->signal[b->n] / b->signal[0], 1.0 / b->n);
 }
 
+/* Whether x + f(x) has the smaller loss at the end of the run. */
+static bool skip_is_ahead(Run *r)
+{
+    Range f = range_of(&r, 1, 0, r->steps - 1), skip = range_of(&r, 1, 1, r->steps - 1);
+    return skip.most < f.most;
+}
+
 void report_block(Run **r, int64_t n)
 {
-    Range f = range_of(r, n, 0, r[0]->steps - 1), skip = range_of(r, n, 1, r[0]->steps - 1);
-    Range start = range_of(r, n, 1, 0);
-    write_losses("skip_connection.csv", r, n);
-    if (n == 1) {
-        say("x + f(x) starts at %.3g. The last losses are %.2g for f(x) and %.2g for x + f(x).\n"
-            "Always answering 0 has the loss %.3g.\n", start.least, f.least, skip.least, r[0]->zero);
-        picture_draw("skip_connection");
-        return;
+    Range f = range_of(r, n, 0, r[0]->steps - 1), skip = range_of(r, n, 1, r[0]->steps - 1), start = range_of(r, n, 1, 0);
+    RangeText f_last = range_text(&f), skip_last = range_text(&skip), skip_first = range_text(&start);
+    long long ahead = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ahead += skip_is_ahead(r[i]);
     }
-    say("With %lld seeds, x + f(x) starts at %.3g to %.3g. The last losses are %.2g to %.2g for f(x) and %.2g to %.2g for\n"
-        "x + f(x). Always answering 0 has the loss %.3g.\n", (long long)n, start.least, start.most, f.least, f.most,
-        skip.least, skip.most, r[0]->zero);
+    Csv *csv = write_losses("skip_connection.csv", r, n);
+    chart_print(csv, &(Chart){ "mean squared error", "step", true,
+                               { { "ffn", "without f(x)" }, { "skip", "with x + f(x)" } } });
+    csv_close(csv);
+    say("The last loss is %s with a skip connection and %s without: smaller with it for %lld of %lld seeds.\n"
+        "x + f(x) starts at %s. Always answering 0 has the loss %.3g.\n", skip_last.text, f_last.text, ahead, (long long)n,
+        skip_first.text, r[0]->zero);
     picture_draw("skip_connection");
 }
 
@@ -101,11 +124,11 @@ void report_deep(Run **r, int64_t n)
         }
         if (!after) {
             chart_print(csv, &(Chart){ "norm of the gradient", "block", true,
-                                       { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
+                                       { { "ffn", "without f(x)" }, { "skip", "with x + f(x)" } } });
         }
     }
     csv_close(csv);
-    write_losses("skip_deep.csv", r, n);
+    csv_close(write_losses("skip_deep.csv", r, n));
     print_factors("Before training", first->before);
     print_factors("After training", first->after);
     picture_draw("skip_gradient");
@@ -114,7 +137,7 @@ void report_deep(Run **r, int64_t n)
 Csv *report_depths_begin(void)
 {
     say("\nMany blocks in a row: the last loss of each network.\n\n"
-        "    blocks         always 0                   f(x)               x + f(x)\n");
+        "    blocks         always 0            without f(x)           with x + f(x)\n");
     return csv_open("skip_depth.csv", "depth,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most");
 }
 
@@ -137,28 +160,38 @@ void report_depth(Csv *csv, Run **r, int64_t n)
     printf("\n");
 }
 
-Csv *report_controls_begin(void)
+Csv *report_controls_begin(int blocks)
 {
-    say("\nControls: the same depth with one thing changed. \"a block\": its factor for the gradient before training.\n\n"
-        "  %-20s %s\n", "", "f(x): last loss            a block    x + f(x): last loss        a block");
+    say("\nControls: networks of %d blocks; in each row, one thing is changed. The last losses, and the factor by which one\n"
+        "block multiplies the norm of the gradient before training.\n\n", blocks);
+    say("  %-30s  %22s  %10s  %22s  %10s\n", "", "without f(x)", "gradient", "with x + f(x)", "gradient");
     return csv_open("skip_controls.csv",
-                    "control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,skip_factor");
+                    "control,zero,ffn,skip,ffn_least,ffn_most,skip_least,skip_most,ffn_factor,skip_factor,blocks");
 }
 
 void report_control(Csv *csv, const char *name, Run **r, int64_t n)
 {
     Range f = range_of(r, n, 0, r[0]->steps - 1), skip = range_of(r, n, 1, r[0]->steps - 1);
     double factor[] = { gradient_factor(&r[0]->before[0]), gradient_factor(&r[0]->before[1]) };
-    csv_named_row(csv, name, r[0]->zero, f.first, skip.first, f.least, f.most, skip.least, skip.most, factor[0], factor[1]);
-    say("  %-18s", name);
+    csv_named_row(csv, name, r[0]->zero, f.first, skip.first, f.least, f.most, skip.least, skip.most, factor[0],
+                  factor[1], r[0]->before[0].n);
+    say("  %-30s", name);
     print_range(&f);
-    printf("  x %6.3f", factor[0]);
+    printf("  %10.3f", factor[0]);
     print_range(&skip);
-    printf("  x %6.3f\n", factor[1]);
+    printf("  %10.3f\n", factor[1]);
 }
 
-void report_hashes(char hash[2][65])
+void report_hashes(const Run *r)
 {
-    say("\nSHA-256 of the weights of f(x), one block, first seed:     %s\n"
-        "SHA-256 of the weights of x + f(x), one block, first seed: %s\n", hash[0], hash[1]);
+    say("SHA-256 of the weights of f(x), one block, first seed:     %s\n"
+        "SHA-256 of the weights of x + f(x), one block, first seed: %s\n", r->hash[0], r->hash[1]);
+}
+
+void report_next(void)
+{
+    say("Next:\n"
+        "  sh examples/run.sh skip_connection --depth 16     16 blocks in a row; what reaches the first block?\n"
+        "  sh examples/run.sh skip_connection --controls     other first weights, another optimizer, other targets\n"
+        "  sh examples/run.sh page                           the same in a browser\n");
 }

@@ -27,8 +27,9 @@ void report_block(Run **r, int64_t n);                                  /* netwo
 void report_deep(Run **r, int64_t n);                                   /* the deepest networks */
 Csv *report_depths_begin(void);
 void report_depth(Csv *csv, Run **r, int64_t n);
-Csv *report_controls_begin(void);
+Csv *report_controls_begin(int blocks);
 void report_control(Csv *csv, const char *name, Run **r, int64_t n);
-void report_hashes(char hash[2][65]);
+void report_hashes(const Run *r);
+void report_next(void);                                                 /* what can be run after the networks of one block */
 
 #endif

@@ -22,6 +22,29 @@ void setup_check(const Setup *s)
     }
 }
 
+int setup_controls(const Setup *chosen, Control control[CONTROLS])
+{
+    const Control all[CONTROLS] = {
+        { "initial weights: PyTorch", { "default", chosen->optimizer, chosen->target } },
+        { "initial weights: He", { "he", chosen->optimizer, chosen->target } },
+        { "initial weights: Xavier", { "xavier", chosen->optimizer, chosen->target } },
+        { "initial weights: layer 2 at 0", { "small-last", chosen->optimizer, chosen->target } },
+        { "gradient descent", { chosen->init, "sgd", chosen->target } },
+        { "Adam", { chosen->init, "adam", chosen->target } },
+        { "target: x", { chosen->init, chosen->optimizer, "identity" } },
+        { "target: -x", { chosen->init, chosen->optimizer, "minus" } },
+        { "target: a matrix times x", { chosen->init, chosen->optimizer, "matrix" } },
+    };
+    int n = 0;
+    for (int i = 0; i < CONTROLS; i++) {
+        const Setup *s = &all[i].setup;
+        if (!is(s->init, chosen->init) || !is(s->optimizer, chosen->optimizer) || !is(s->target, chosen->target)) {
+            control[n++] = all[i];
+        }
+    }
+    return n;
+}
+
 void setup_init(const Setup *s, Linear *fc1, Linear *fc2)
 {
     if (is(s->init, "he")) {
@@ -50,4 +73,12 @@ Tensor *setup_target(const Setup *s, Tensor *x)
         return ag_neg(x);
     }
     return is(s->target, "matrix") ? ag_matmul(x, tensor_normal(SHAPE(width, width), 0, 1 / sqrt((double)width))) : x;
+}
+
+const char *setup_target_text(const Setup *s)
+{
+    if (is(s->target, "minus")) {
+        return "-x";
+    }
+    return is(s->target, "matrix") ? "x times a matrix" : "x";
 }

@@ -17,7 +17,12 @@ void setup_check(const Setup *setup);
 void setup_init(const Setup *setup, Linear *fc1, Linear *fc2);
 /* Adam or gradient descent; lr 0: 0.001 for Adam, 0.03 for gradient descent. */
 Optimizer *setup_optimizer(const Setup *setup, void *model, double lr);
+/* The setups that differ from the chosen one in one thing, with names for tables and pictures; returns how many there are. */
+enum { CONTROLS = 9 };                                                  /* at most */
+typedef struct { const char *name; Setup setup; } Control;
+int setup_controls(const Setup *chosen, Control control[CONTROLS]);
 /* What the network should return for x (N,D): x, -x, or x times a random matrix that keeps the mean square. */
 Tensor *setup_target(const Setup *setup, Tensor *x);
+const char *setup_target_text(const Setup *setup);                      /* "x", for messages */
 
 #endif
