@@ -19,7 +19,8 @@
  *
  *     Tensor *hv[2];
  *     ag_grad(ag_jvp(loss, p, v, 2), p, 2, hv);
- */
+ *
+ * examples/curvature.c, differential_equation.c and gradient_penalty.c use them. */
 #ifndef KAERU_PUBLIC_HIGHER_H
 #define KAERU_PUBLIC_HIGHER_H
 
@@ -49,7 +50,7 @@ Tensor *ag_jvp(Tensor *y, Tensor *const *in, Tensor *const *v, int n);
  * innermost scope, which are recorded if the scope records: it has gradients and derivatives, to
  * any order. What is said above of ag_jvp holds here, too. Only gradients on a way from in[i] to y
  * are computed. Where a tensor has several users, its gradient is their sum by ag_add, the newest
- * first. */
+ * first. The loss of a shard of NnParallel (parallel.h) may contain such gradients, too. */
 void ag_grad_recorded(Tensor *y, Tensor *const *in, int n, Tensor **out);
 
 /* The tangent rule of an operation of the program: returns the derivative of c->y if dx[i] is that
