@@ -1,4 +1,4 @@
-/* backprop.c: backpropagation through a small graph, step by step; why its order matters; the gradient check. */
+/* backprop.c: backpropagation through a small graph, step by step; why order matters; the gradient check. */
 #include "common/common.h"
 #include "kaeru/autograd.h"
 
@@ -42,8 +42,8 @@ static double slope(Function *f, Tensor **in, ag_real *x)
 
 static void compare(Function *f, Tensor **in, int n)
 {
-    say("\nGradient check: the same by numerical derivatives, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "",
-        "backward", "numerical", "difference");
+    say("\nGradient check: the same by numerical derivatives, with a step of %g:\n"
+        "  %-11s%12s%12s%14s\n", h, "", "backward", "numerical", "difference");
     for (int i = 0; i < n; i++) {
         const ag_real *gradient = tensor_grad_data(in[i]);
         for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
