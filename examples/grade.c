@@ -132,7 +132,8 @@ static void grade_softmax(void)
     Tensor *t = tensor_of(ROWS, ITEMS, softmax_numbers), *largest = ag_max_dim(t, -1, true);
     Tensor *shifted = ag_sub(t, largest), *e = ag_exp(shifted), *but_last = ag_mul(e, all_but_last(ITEMS));
     Tensor *largest_but_last = ag_max_dim(ag_slice(t, -1, 0, ITEMS - 1), -1, true);
-    static const char of_each[] = "This is the sigmoid of each number alone: divide e^x by the sum of all e^x.";
+    static const char of_each[] =
+        "This is the sigmoid of each number alone: divide e^x by the sum of all e^x.";
     grade(&(Exercise){ .name = "softmax", .answer = call_softmax, .want = softmax_of(t), .explain = explain_softmax,
                        .not_finite = "e^x of a large x is infinite: subtract the largest x first.",
                        .mistakes = (const Mistake[]){
@@ -158,8 +159,10 @@ static void grade_softmax(void)
         { ag_div(e, ag_add(sum_of(e), tensor_full(AG_SCALAR, 1e-5))), "Add nothing to the sum: it is at least 1." },
         { ag_softmax(whole(t), -1), "The numbers have fractions, which an int cuts off: use double." },
         { ag_softmax(ag_scale(shifted, log(2)), -1), "These are powers of 2: take e^x." },
-        { ag_sigmoid(t), of_each }, { ag_sigmoid(shifted), of_each }, { divided_by_sum(ag_sigmoid(t)), of_each },
-        { ag_softmax(ag_scale(shifted, 1e6), -1), "The largest x gets 1, all others 0: take e^x, which gives each a share." },
+        { ag_sigmoid(t), of_each }, { ag_sigmoid(shifted), of_each },
+        { divided_by_sum(ag_sigmoid(t)), of_each },
+        { ag_softmax(ag_scale(shifted, 1e6), -1),
+          "The largest x gets 1, all others 0: take e^x, which gives each a share." },
         { NULL, NULL } },
                        .more = (const MoreCalls[]){
         { call_softmax_with_sizes, results_with_sizes(softmax_of), other_size },
@@ -252,8 +255,8 @@ static int digits_of(double number)
     return digits;
 }
 
-/* Prints the number that the answer adds to the variance, or to the deviation. Both explain a small one: it is the one with
- * fewer digits. Returns whether one of them explains the result. */
+/* Prints the number that the answer adds to the variance, or to the deviation. Both explain a small
+ * one: it is the one with fewer digits. Returns whether one of them explains the result. */
 static bool explain_eps(const double *y, Tensor *centered, Tensor *variance)
 {
     double sum = 0, squares = 0;
@@ -272,14 +275,16 @@ static bool explain_eps(const double *y, Tensor *centered, Tensor *variance)
     added = tensor_full(AG_SCALAR, outside);
     bool is_outside = same_mistake(y, ag_div(centered, ag_add(ag_sqrt(variance), added)));
     if (is_outside && (!is_inside || digits_of(outside) < digits_of(inside))) {
-        say("             You add %.3g to the deviation: add 1e-5 to the variance, inside of the square root.\n", outside);
+        say("             You add %.3g to the deviation: add 1e-5 to the variance, "
+            "inside of the square root.\n", outside);
     } else if (is_inside) {
         say("             You add %.3g to the variance, not 1e-5.\n", inside);
     }
     return is_inside || is_outside;
 }
 
-/* Prints the number that the answer adds to the variance or to the deviation, or what it subtracts and divides by. */
+/* Prints the number that the answer adds to the variance or to the deviation, or what it subtracts
+ * and divides by. */
 static void explain_layer_norm(const double *y)
 {
     Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers), *centered = ag_sub(t, mean_of(t));
@@ -300,7 +305,8 @@ static void grade_layer_norm(void)
     Tensor *t = tensor_of(NORM_ROWS, NORM_ITEMS, norm_numbers), *mean = mean_of(t);
     Tensor *centered = ag_sub(t, mean), *variance = mean_of(ag_mul(centered, centered)), *deviation = ag_sqrt(variance);
     Tensor *from_loop = ag_sub(t, divided_in_loop(t)), *loop_square = ag_mul(from_loop, from_loop);
-    static const char whole_part[] = "In C, 1/n divides integers and is 0: divide by n, or write 1.0 / n.";
+    static const char whole_part[] =
+        "In C, 1/n divides integers and is 0: divide by n, or write 1.0 / n.";
     static const char in_loop[] = "Divide by n once, after the loop that adds up, not in each pass.";
     Tensor *absolute = mean_of(ag_abs(centered)), *from_sum = ag_sub(t, sum_of(t)), *from_whole = ag_sub(t, whole(mean));
     Tensor *from_middle = ag_sub(t, ag_slice(t, -1, NORM_ITEMS / 2, NORM_ITEMS / 2 + 1));
@@ -334,7 +340,8 @@ static void grade_layer_norm(void)
         { ag_div(centered, plus_eps(deviation)), "1e-5 is added to the variance, inside of the square root." },
         { ag_div(centered, deviation), "1e-5 is missing: add it to the variance." },
         { ag_mul(centered, ag_sqrt(plus_eps(variance))), "Divide by the deviation: you multiplied by it." },
-        { ag_scale(t, 1 / sqrt(1e-5)), whole_part }, { ag_scale(centered, 1 / sqrt(1e-5)), whole_part },
+        { ag_scale(t, 1 / sqrt(1e-5)), whole_part },
+        { ag_scale(centered, 1 / sqrt(1e-5)), whole_part },
         { centered, "Divide by the deviation." }, { NULL, NULL } },
                        .more = (const MoreCalls[]){
         { call_layer_norm_with_sizes, results_with_sizes(layer_norm_of), other_size },
@@ -417,8 +424,8 @@ static Tensor *scores_of(Tensor *queries, Tensor *keys)
     return ag_scale(ag_matmul(queries, ag_transpose(keys, 0, 1)), 1 / sqrt(K));
 }
 
-/* The scores of an answer whose sum goes on from the key before, also from the query before, and is divided by sqrt(k) at the
- * end or in between. */
+/* The scores of an answer whose sum goes on from the key before, also from the query before, and is
+ * divided by sqrt(k) at the end or in between. */
 static Tensor *running(Tensor *scores, bool over_queries, bool divided_between)
 {
     Tensor *t = tensor_zeros(SHAPE(N, N));
@@ -572,10 +579,13 @@ static void grade_attention(void)
     static const char over_keys[] = "Softmax is over the keys of one query: the weights of a word add up to 1.";
     static const char score[] = "The score is query . key: the inner product of a query and a key.";
     static const char start[] = "Start each score at 0 before you add the products of its numbers.";
-    static const char rows[] = "Words are rows, not columns: number d of word i is at i * k + d in query, key, value and y.";
-    static const char alone[] = "y is the mean of the values alone: add nothing to it, there is no skip connection here.";
-    Tensor *right = ag_matmul(weights, v), *q_columns = misread(q), *k_columns = misread(k), *v_columns = misread(v);
-    Tensor *from_columns = attend(scores_of(q_columns, k_columns), v_columns);
+    static const char rows[] =
+        "Words are rows, not columns: number d of word i is at i * k + d in query, key, value and y.";
+    static const char alone[] =
+        "y is the mean of the values alone: add nothing to it, there is no skip connection here.";
+    Tensor *right = ag_matmul(weights, v), *q_columns = misread(q), *k_columns = misread(k);
+    Tensor *from_columns = attend(scores_of(q_columns, k_columns), misread(v));
+    Tensor *cosines = scores_of(of_length_1(q), of_length_1(k));
     grade(&(Exercise){ .name = "attention", .answer = call_attention, .want = nn_attention(q, k, v, NULL, NULL, NULL),
                        .explain = explain_attention, .not_finite = "The divisor must not be 0.",
                        .first = softmax_right ? NULL : "softmax", .mistakes = (const Mistake[]){
@@ -598,8 +608,10 @@ static void grade_attention(void)
         { attend(scores_of(ag_mul(q, only_at(K, 0)), k), v), "The score is only the first product: add up all k." },
         { ag_matmul(ag_mul(weights, only_at(N, N - 1)), v), "Only the value of the last word counts: add up all words (+=)." },
         { attend(ag_cumsum(scaled, 0), v), start },
-        { attend(running(scores, false, false), v), start }, { attend(running(scores, false, true), v), start },
-        { attend(running(scores, true, false), v), start }, { attend(running(scores, true, true), v), start },
+        { attend(running(scores, false, false), v), start },
+        { attend(running(scores, false, true), v), start },
+        { attend(running(scores, true, false), v), start },
+        { attend(running(scores, true, true), v), start },
         { attend(hide(scaled, LATER), v), "There is no mask here: each word sees all words." },
         { attend(hide(scaled, ITSELF), v), "A word also sees itself." },
         { attend(hide(scaled, LAST), v), "The last word is left out: the loop over j must reach it." },
@@ -620,10 +632,11 @@ static void grade_attention(void)
         { attend(scores_of(overlapping(q), overlapping(k)), v),
           "Number d of word i is at i * k + d in query and key." },
         { from_columns, rows }, { in_columns(from_columns), rows }, { in_columns(right), rows },
-        { attend(scores_of(q_columns, k_columns), v), "Number d of word i is at i * k + d in query and key." },
+        { attend(scores_of(q_columns, k_columns), v),
+          "Number d of word i is at i * k + d in query and key." },
         { ag_add(right, v), alone }, { ag_add(right, q), alone }, { ag_add(right, k), alone },
-        { attend(scores_of(of_length_1(q), of_length_1(k)), v), score },
-        { attend(ag_scale(scores_of(of_length_1(q), of_length_1(k)), sqrt(K)), v), score }, { NULL, NULL } },
+        { attend(cosines, v), score }, { attend(ag_scale(cosines, sqrt(K)), v), score },
+        { NULL, NULL } },
                        .more = (const MoreCalls[]){
         { call_attention_with_sizes, attention_with_sizes(), other_size },
         { call_attention_far, nn_attention(tensor_of(2, 2, far_query), tensor_of(2, 2, far_key), tensor_of(2, 2, value), NULL,

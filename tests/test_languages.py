@@ -195,7 +195,7 @@ for path in [*(root / 'models').glob('*_options.c'), root / 'models/lm/lm_option
             fail(f'examples/ja/library.def has no Japanese for {help_text[0]!r} of {path.name}')
 library = ''.join(read(name) for name in ('autograd/debug/gradcheck.c', 'autograd/debug/explain.c', 'autograd/ops/ops.def',
                                           'autograd/ops/more/more.def', 'nn/fields.c', 'nn/options/options.c',
-                                          'nn/more/summary.c'))
+                                          'nn/more/summary.c', 'autograd/checks.c', 'autograd/errors.c'))
 for text, name in pairs.items():
     if name != 'lines' and text not in printed:
         fail(f'examples/ja/{name}.def: no program prints {text!r}')

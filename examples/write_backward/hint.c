@@ -38,7 +38,8 @@ static bool run_rule(double scale, Gradients *to)
     return same;
 }
 
-/* Whether the rule leaves n numbers as they were: all -0, to which it adds nothing. A sum of 0 and -0 is 0. */
+/* Whether the rule leaves n numbers as they were: all -0, to which it adds nothing. A sum of 0 and
+ * -0 is 0. */
 static bool are_untouched(const ag_real *gradient, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -237,8 +238,10 @@ static void print_factor_hint(double ratio, bool to_w)
 }
 
 /* Mistakes that are no product of powers. */
-typedef enum { FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SIGNED_SQUARE,
-               SLIPS } Slip;
+typedef enum {
+    FIRST_ROW, LAST_ROW, FIRST_COLUMN, LAST_COLUMN, ALL_COLUMNS, SUM_OF_ROW, NO_SIGN, SIGNED_SQUARE,
+    SLIPS
+} Slip;
 static const char *const slip_text[SLIPS] = {
     [FIRST_ROW] = "  %s leaves out the first row: the loop must begin there.\n",
     [LAST_ROW] = "  %s leaves out the last row: the loop must reach it.\n",
@@ -273,7 +276,8 @@ static void apply_slip(Slip how, bool to_w, double result[ITEMS])
     }
 }
 
-/* Whether dw is a product of sums over the rows: of dy and of x^2, of dy and of x, squared, or of dy x and of x. Prints it. */
+/* Whether dw is a product of sums over the rows: of dy and of x^2, of dy and of x, squared, or of
+ * dy x and of x. Prints it. */
 static bool print_product_of_sums(const double *got)
 {
     double result[3][COLUMNS];
@@ -292,7 +296,8 @@ static bool print_product_of_sums(const double *got)
     }
     for (int how = 0; how < 3; how++) {
         if (fabs(factor_between(got, result[how], COLUMNS) - 1) < 1e-3) {
-            say("  dw is a product of sums: multiply dy[i][j] and x[i][j]^2 first, then add up the products.\n");
+            say("  dw is a product of sums: multiply dy[i][j] and x[i][j]^2 first, "
+                "then add up the products.\n");
             return true;
         }
     }
@@ -304,7 +309,8 @@ static bool print_slip(const double *got, bool to_w)
 {
     for (Slip how = 0; how < SLIPS; how++) {
         double result[ITEMS];
-        bool applies = how == ALL_COLUMNS || how == SIGNED_SQUARE ? to_w : how == NO_SIGN ? !to_w : true;
+        bool of_w = how == ALL_COLUMNS || how == SIGNED_SQUARE;
+        bool applies = to_w ? how != NO_SIGN : !of_w;
         apply_slip(how, to_w, result);
         if (applies && fabs(factor_between(got, result, to_w ? COLUMNS : ITEMS) - 1) < 1e-3) {
             say(slip_text[how], to_w ? "dw" : "dx");
@@ -502,8 +508,9 @@ void print_hints(void)
         print_hint(once.dx, false);
     }
     if (is_zero(once.dw, COLUMNS)) {
-        print_zero("dw", "dx", !are_untouched(marked.dw, COLUMNS), is_right(once.dx, twice.dx, false));
+        print_zero("dw", "dx", !are_untouched(marked.dw, COLUMNS),
+                   is_right(once.dx, twice.dx, false));
     } else if (memcmp(once.dw, from_one.dw, sizeof once.dw) != 0) {
         print_hint(once.dw, true);
-    }                                   /* else dw is overwritten: the check says so, and its numbers tell nothing more */
+    }       /* else dw is overwritten: the check says so, and its numbers tell nothing more */
 }

@@ -274,7 +274,8 @@ async function names() {
         const told = await b.value('told');
         that(`${lang}: names while the page loads`, told.length > 20);
         same(`${lang}: names that are no numbers`, told.filter((name) => /NaN|undefined/.test(name)).join('; '), '');
-        const figures = await b.value(`[...document.querySelectorAll('svg[role=img]')].map((e) => e.getAttribute('aria-label'))`);
+        const figures = await b.value(
+            `[...document.querySelectorAll('svg[role=img]')].map((e) => e.getAttribute('aria-label'))`);
         same(`${lang}: figures whose name does not say what they are`, figures.filter((name) =>
             !(lang === 'ja' ? /[ぁ-んァ-ヶ一-龠]/ : /[a-z]{3}/i).test(name)).join('; '), '');
         await b.close();

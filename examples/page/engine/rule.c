@@ -24,8 +24,8 @@ static Tensor *apply(Tensor **in, void *arg)
 
 enum { ITEMS = 6 };
 
-/* Checks the rule by ag_gradcheck at the ITEMS numbers of x, then of z, that the script has written to the_numbers. Prints its
- * report; returns whether the gradients agree. */
+/* Checks the rule by ag_gradcheck at the ITEMS numbers of x, then of z, that the script has written to
+ * the_numbers. Prints its report; returns whether the gradients agree. */
 int EXPORT(rule_check)(int inputs)
 {
     AgScope scope = ag_begin(AG_RECORD);

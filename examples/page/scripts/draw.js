@@ -52,8 +52,8 @@ function sizeOf(target, height, widest = 420) {
 
 // options: { widest, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves, lines: [{ y, label }], xTicks,
 // marker }. curves: [{ points: [[x, y], ...], band: [[x, least, most], ...], color, dash, label, dots }]. `label` is written
-// in the upper right corner, below yLabel if there is no room beside it; `marker` is an x with a vertical line. The result is for people who see it; the caller writes the
-// text for others.
+// in the upper right corner, below yLabel if there is no room beside it; `marker` is an x with a vertical line. The result is
+// for people who see it; the caller writes the text for others.
 function chart(target, o) {
     const [width, height] = sizeOf(target, o.height, o.widest);
     const labeled = o.curves.filter((c) => c.label), names = labeled.reduce((sum, { label }) => sum + legendWidth(label), 0);

@@ -73,7 +73,9 @@ function spreadPoints() {
     }
     points.push({ x: 0, z: 0.7, dy: 1.3 }, { x: 0.7, z: 0, dy: -0.8 }, { x: 0, z: 0, dy: 0.6 });
     [12, 18, 30, 45, 70, 100].forEach((r, i) => {
-        for (const sign of [1, -1]) points.push({ x: sign * r, z: (i % 2 ? sign : -sign) * r * 1.1, dy: 1.7 - 0.3 * i, far: true });
+        for (const sign of [1, -1]) {
+            points.push({ x: sign * r, z: (i % 2 ? sign : -sign) * r * 1.1, dy: 1.7 - 0.3 * i, far: true });
+        }
     });
     return points;
 }
