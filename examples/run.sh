@@ -6,7 +6,8 @@ usage() {
     cat <<'END'
 usage: sh examples/run.sh [--processes N] [NAME [ARGUMENT...]]
 
-Builds kaeru in build/ and runs the example NAME (default: skip_connection) in the current folder. On Debian and Ubuntu
+Builds the example NAME in build/ and runs it in the current folder. Without NAME it is skip_connection, which is built of
+what it needs: it compares the losses with and without a skip connection. On Debian and Ubuntu
 it installs the missing tools (a C compiler, meson, ninja, pkg-config; gnuplot for pictures, and Graphviz for those of
 backprop and architectures); on other systems it prints how to install them.
 

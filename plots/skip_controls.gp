@@ -27,7 +27,7 @@ do for [format in FORMATS] {
     set bmargin at screen 0.21
     set lmargin at screen 0.36
     set rmargin at screen 0.78
-    set label 3 say("gradient, a block") at screen 0.985, 0.795 right textcolor rgb gray
+    set label 3 say("gradient factor") at screen 0.985, 0.795 right textcolor rgb gray
     set key at screen 0.985, 0.89 right vertical maxrows 1 samplen 2
     plot data using 2:($0 - 0.4):(0):(0.8) with vectors nohead lc rgb gray lw 2 dt solid, \
          data using 2:(-0.62):(say("always answering 0")) every ::0::0 with labels right textcolor rgb gray, \

@@ -1,7 +1,8 @@
 #!/bin/sh
-# test_examples.sh PROGRAM PLOTS FIRST: the command line of the examples, tested with skip_connection: its messages, its files, and
-# that the numbers are the same bits with any number of threads and each instruction set of the kernels. With SHORT=yes in the
-# environment, under sanitizers, the experiment has one seed instead of three.
+# test_examples.sh PROGRAM PLOTS FIRST: the command line of the examples, tested with skip_connection: its messages, its files,
+# and that the numbers are the same bits with any number of threads and each instruction set of the kernels; and that FIRST, the
+# program of the first command, gives the same. With SHORT=yes in the environment, under sanitizers, the experiment has one seed
+# instead of three.
 
 # shellcheck disable=SC2016,SC2086,SC3045 # a script; lists of words; limits that POSIX does not have
 
@@ -281,15 +282,15 @@ fi
 
 # ---- the first command -----------------------------------------------------------------------------------------------
 
-# sh examples/run.sh without arguments runs the program `first`. Its output fits on a screen: the chart, a table of four rows, the
-# result, the path of the one picture, what to run next. The same experiment by the other program has the same bytes.
+# sh examples/run.sh without arguments runs the program `first`. Its output fits on a screen: the chart, a table of four rows,
+# the result, the path of the one picture, what to run next. The same experiment by the other program has the same bytes.
 lines_of_first() {
     that "at most 40 lines: $(wc -l <stdout)" [ "$(wc -l <stdout)" -le 40 ]
     that "a table of four rows" [ "$(grep -cE '^ +[0-9]+ +[0-9.e-]+ +[0-9.e-]+$' stdout)" -eq 4 ]
     for words in "$@"; do that "'$words' in the first output" grep -qF -- "$words" stdout; done
 }
-# compares_with_committed NAME: README's picture is what the program draws. Its size, on every system; all of it where gnuplot and
-# the fonts are those that have drawn README's English picture.
+# compares_with_committed NAME: README's picture is what the program draws: its size on every system, and all of it where
+# gnuplot and the fonts are those that have drawn README's English picture.
 drawn_alike=unknown
 png_size() { od -An -tx1 -j16 -N8 "$1"; }
 compares_with_committed() {
