@@ -479,13 +479,14 @@ prints 'the loss grows without limit'
 
 lesson differential_equation --steps "$(steps 1500 10)"
 csv differential_equation.csv x,u,solution
-learns 'u is the solution' 'abs($2 - $3) > 1e-3 || abs($3 - sin(3.14159265 * $1)) > 1e-5 { bad = 1 } END { exit bad || NR != 64 }'
+learns 'u is the solution' \
+    'abs($2 - $3) > 1e-3 || abs($3 - sin(3.14159265 * $1)) > 1e-5 { bad = 1 } END { exit bad || NR != 64 }'
 draws differential_equation
 
 lesson gradient_penalty --steps "$(steps 400 3)"
 csv gradient_penalty.csv x,y
-learned 'the norm of the gradient is near 1' awk '/norm/ { n++; if ($NF < 0.8 || $NF > 1.2) bad = 1 } END { exit bad || n != 2 }' \
-    stdout
+learned 'the norm of the gradient is near 1' \
+    awk '/norm/ { n++; if ($NF < 0.8 || $NF > 1.2) bad = 1 } END { exit bad || n != 2 }' stdout
 draws gradient_penalty
 
 lesson moons --steps "$(steps 300 20)"

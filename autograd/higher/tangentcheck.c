@@ -13,12 +13,12 @@
 #include "tensor.h"
 #include "tensor_struct.h"
 
-/* An error is relative to the sum of the terms, but to `least` if they are smaller: the derivatives
- * of x / x are rounding errors alone. */
+/* An error is relative to the sum of the terms, but to least_size if they are smaller: the
+ * derivatives of x / x are rounding errors alone. */
 #ifdef KAERU_DOUBLE
-static const double most_error = 1e-9, least = 1e-4;
+static const double most_error = 1e-9, least_size = 1e-4;
 #else
-static const double most_error = 1e-3, least = 1e-1;
+static const double most_error = 1e-3, least_size = 1e-1;
 #endif
 
 enum { MAX_ORDERS = 8 };        /* each takes some times as long as the one before */
@@ -54,7 +54,7 @@ static bool is_right(const TangentCheck *c, int order, int i, const Tensor *tang
 {
     double size_left, size_right;
     double left = dot(tangent, u, &size_left), right = dot(gradient, v, &size_right);
-    double error = fabs(left - right) / fmax(fmax(size_left, size_right), least);
+    double error = fabs(left - right) / fmax(fmax(size_left, size_right), least_size);
     if (error < most_error) return true;
     if (c->report) {
         fprintf(c->report, "order %d, input %d %s: %.9g by tangent rules, %.9g by backward rules\n",
