@@ -40,7 +40,7 @@ def captions(text):
 
 
 def run_programs(folder):
-    """The graphs in both languages, and the data, which the folders en and ja then have. Nothing is drawn: there is no script."""
+    """Writes the graphs in both languages, and the data, to the folders en and ja. Nothing is drawn: there is no script."""
     for program in GRAPHS + QUICK:
         for language in ('en', 'ja')[:2 if program in GRAPHS else 1]:
             subprocess.run([str(build / 'examples' / program), '--language', language, '--out', f'{folder}/{language}'],
