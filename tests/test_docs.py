@@ -183,7 +183,8 @@ for recipe in re.findall(r'`((?:[a-z_]+ = )?ag_\w+\([^`]*\))`', recipes):
         fail(f'docs/pytorch.md: tests/test_torch.c does not compare {recipe}')
 
 # Each line of C on the page of questions is a line of the program that the test "programs" runs.
-pieces = {line.split('/*')[0].strip() for line in (root / 'tests/programs/elsewhere.c').read_text(encoding='utf-8').splitlines()}
+program = (root / 'tests/programs/elsewhere.c').read_text(encoding='utf-8')
+pieces = {line.split('/*')[0].strip() for line in program.splitlines()}
 for page in 'docs/elsewhere.md', 'docs/ja/elsewhere.md':
     for block in re.findall(r'^```c\n(.*?)^```', (root / page).read_text(encoding='utf-8'), re.M | re.S):
         for line in block.splitlines():

@@ -53,7 +53,8 @@ def source(picture, folder):
     language = 'ja' if '/ja/' in picture else 'en'
     name = pathlib.Path(picture).stem
     if name.startswith(GRAPHS):
-        return pathlib.Path(folder, language, f'{name}.dot').read_bytes()
+        graph = pathlib.Path(folder, language, f'{name}.dot').read_bytes()
+        return re.sub(rb' (URL|target|tooltip)="[^"]*"', b'', graph)        # paths depend on the folder
     text = scripts(name)
     data = b''
     if name.startswith(QUICK):
