@@ -70,6 +70,25 @@ WRONG = [
     ("gelu", "minus", "fmaf(x * du", "fmaf(-x * du"),
     ("attention", "keys_for_values", "qkv->x, VALUES", "qkv->x, KEYS"),
     ("attention", "transposed_weights", "y->x, OUTPUT), w,", "y->x, OUTPUT), transposed(w),"),
+    # Sizes and values that the trainings do not have.
+    ("weights", "bias_not_zero", "(size_t)out * sizeof", "(size_t)in * sizeof"),
+    ("weights", "bias_not_zero", "(size_t)out * sizeof *bias->x", "16"),
+    ("weights", "too_long", "sizeof *bias->x", "sizeof(double)"),
+    ("tape", "skips_zero", "y->rule(y);", "if (y->grad[0] != 0) {\n            y->rule(y);\n        }"),
+    ("relu", "bits", ">= FLT_MIN", "> FLT_MIN"),
+    ("gelu", "bits", "fmaf(xx, 3 * GELU_B, GELU_A)", "fmaf(3 * xx, GELU_B, GELU_A)"),
+    ("gelu", "bits", "fminf(16, fmaxf(-16, x))", "fminf(6, fmaxf(-6, x))"),
+    ("linear", "bits", "values(x), CHAIN", "values(x), 99999"),
+    ("linear", "bits", "values(weight), CHAIN", "values(weight), SHORT"),
+    ("embedding", "bits", "SINGLE", "CHAIN"),
+    ("attention", "bits", "KEYS)), CHAIN", "KEYS)), SHORT", "VALUES), CHAIN", "VALUES), SHORT"),
+    ("attention", "bits", "CHAIN", "99999"),
+    ("loss", "bits", "double log_sum", "float log_sum"),
+    ("loss", "bits", "log_p < -87 ? 0 : exponential", "exponential"),
+    ("loss", "bits", "total += (float)(", "total += ("),
+    ("adam", "bits", "(float)(1 - lr * decay)", "1 - (float)lr * (float)decay"),
+    ("norm", "bits", "double slope", "float slope"),
+    ("norm", "bits", "r * sum_g / n)", "r * (float)(sum_g / n))"),
 ]
 failed = []
 

@@ -62,6 +62,8 @@ def copy(lines, name):
     """Makes a part of an assignment of tiny.c, which may have a hole: what course.h and check.h must see of its calls."""
     begin, _, _ = find(lines, "product")
     lines.insert(begin + 2, "    course_shapes(c.rows, c.columns, a.rows, a.columns, b.rows, b.columns);")
+    _, end, _ = find(lines, "parameter_new")
+    lines.insert(end - 1, "    course_parameter(x + rows * n, 3 * rows * n);")
     _, end, _ = find(lines, "print_hash")
     lines[end:end] = ["    for (const Tensor *t = p->item; t < p->item + p->n; t++) {",
                       "        course_add(t->average, (size_t)count(t) * sizeof *t->average);",
@@ -117,24 +119,27 @@ def build(source, program, *flags):
 def write_common(folder, token=""):
     """Writes what every assignment includes. The hashes are those of the whole tiny.c. The check prints the token after
     `right`: a student's code, which stands above it, does not know that of the grader."""
-    for name in ("course.h", "check.h"):
+    for name in ("course.h", "check.h", "bits.h"):
         shutil.copyfile(HERE / name, folder / name)
     with tempfile.TemporaryDirectory() as temporary:
         source, program = Path(temporary) / "tiny.c", Path(temporary) / "tiny.exe"
         lines = TINY.read_text(encoding="utf-8").splitlines()
         copy(lines, "tiny")
-        lines += ["", "int main(int argc, char **argv) { return tiny(argc, argv); }", ""]
+        bits = "".join(f'bits_of("{name}"); ' for name in ASSIGNMENTS)
+        lines += ["", '#include "bits.h"', f"int main(int argc, char **argv) {{ if (argc > 1) return tiny(argc, argv); {bits}}}", ""]
         source.write_text("\n".join(lines), encoding="utf-8")
         errors = build(source, program, "-O1", "-I", str(HERE))
         if errors:
             fail(f"tiny.c does not compile: {errors}")
-        text = f'/* expected.h: the hashes of the trained weights of tiny.c. */\n#define COURSE_TOKEN "{token}"\n'
+        text = f'/* expected.h: the hashes of the trained weights and of bits.h, of tiny.c. */\n#define COURSE_TOKEN "{token}"\n'
         for name, options in TRAININGS.items():
             run = subprocess.run([program, *options.split()], capture_output=True, text=True, check=True)
             hashes = "".join(f'\\\n    "{line}\\n"' for line in run.stdout.splitlines()
                              if line.startswith(("SHA-256", "Adam")))
             words = ", ".join(f'"{word}"' for word in ["tiny", *options.split()])
             text += f"#define EXPECTED_{name.upper()} {hashes}\n#define OPTIONS_{name.upper()} {words}, NULL\n"
+        bits = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        text += f"static const ExpectedBits expected_bits[] = {{\n{bits}    {{ NULL, 0 }},\n}};\n"
     (folder / "expected.h").write_text(text, encoding="utf-8")
 
 
