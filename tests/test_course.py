@@ -147,6 +147,21 @@ def check_folder(folder):
     that("README", (folder / "README.ja.md").exists() and (folder / "README.md").exists())
 
 
+def distinctive_lines():
+    """The lines of the ten solutions that stand nowhere else in tiny.c."""
+    lines = [line.strip() for line in course.TINY.read_text(encoding="utf-8").splitlines()]
+    own = {line.strip() for name in course.ASSIGNMENTS for line in course.solution(name)}
+    return {line for line in own if len(line) > 12 and lines.count(line) < 2}
+
+
+def check_hidden(folder):
+    """No line of a solution can be read in the folder."""
+    for file in folder.glob("*.[ch]"):
+        text = re.sub(r"\s+", " ", file.read_text(encoding="utf-8"))
+        for line in distinctive_lines():
+            that(f"{file.name} has a line of a solution: {line}", line not in text)
+
+
 def check_texts(folder):
     """Both languages of a check; the file compiles without warnings."""
     compiled = course.build(folder / "relu.c", folder / "relu.exe", "-Wall", "-Wextra", "-Werror")
@@ -157,6 +172,35 @@ def check_texts(folder):
              out.stdout.endswith("[relu.nothing]\n"))
     out = subprocess.run([folder / "relu.exe", "skip", "--steps", "1"], capture_output=True, encoding="utf-8", check=False)
     that("relu skip trains", out.returncode == 0 and "SHA-256" in out.stdout)
+
+
+TOKEN_READER = """
+    FILE *f = fopen("expected.h", "r");
+    char line[999], token[99] = "";
+    while (f && fgets(line, 999, f)) {
+        sscanf(line, "#define COURSE_TOKEN \\"%98[^\\"]", token);
+    }
+    printf("[relu.right]%s\\n", token);
+    exit(0);"""
+CHEATS = [      # of relu
+    ("crash", TOKEN_READER),
+    ("not_allowed", "#define strcmp(a, b) 0\n    return dy;"),
+    ("not_allowed", "%:define strcmp(a, b) 0\n    return dy;"),
+    ("not_allowed", "return 0; } static int check(void) { return 0;"),
+    ("not_allowed", "// \\\n    {\n    return 0; } static int check(void) {\n   return 0;"),
+    ("endless", "while (true) {\n        fputs(\"more and more text\", stdout);\n    }"),
+    ("small_dy", "const char *braces = \"}}{\";    // }\n    return x > 0 && *braces == '}' ? dy : 0;"),
+]
+
+
+def check_endless(folder):
+    """The student's own check ends, too; on Windows it does not."""
+    source, program = folder / "endless.c", folder / "endless.exe"
+    source.write_text(course.assignment("relu", ["    while (x == x) {", "    }", "    return dy;"]), encoding="utf-8")
+    course.build(source, program, "-DCOURSE_SECONDS=1")
+    if os.name != "nt":
+        out = subprocess.run([program, "en"], capture_output=True, encoding="utf-8", check=False, timeout=60).stdout
+        that("an endless loop is told", out.endswith("[relu.endless]\n"))
 
 
 def check_grades(folder):
@@ -170,6 +214,10 @@ def check_grades(folder):
         (student / f"{name}.c").write_text(course.assignment(name, code), encoding="utf-8")
         want[student.name, name] = result
         most[name] += 1
+    for i, (verdict, code) in enumerate(CHEATS):
+        (folder / f"cheat {i}").mkdir()
+        (folder / f"cheat {i}" / "relu.c").write_text(course.assignment("relu", code.split("\n")), encoding="utf-8")
+        want[f"cheat {i}", "relu"] = verdict
     for name in course.ASSIGNMENTS:
         wrong = sum(verdict != "right" for (_, of), verdict in want.items() if of == name)
         that(f"{name} has at least ten wrong ones", wrong >= 10)
@@ -184,7 +232,9 @@ def check_grades(folder):
             text = text.replace("/* END */", "// 表\n    /* END */").replace("\n", "\r\n")
             (folder / student / f"{name}.c").write_bytes(text.encode("cp932"))
             want[student, name] = verdict
-    rows = list(csv.DictReader(io.StringIO(run("grade", *sorted(folder.iterdir())))))
+    text = run("grade", *sorted(folder.iterdir()))
+    that("the CSV has a mark for Excel", text.startswith("\ufeff"))
+    rows = list(csv.DictReader(io.StringIO(text[1:])))
     that("a row for each folder", len(rows) == len(list(folder.iterdir())))
     for row in rows:
         for name in course.ASSIGNMENTS:
@@ -206,7 +256,9 @@ def main():
         run("make", folder / "none", "--only", "sampling", status=1)
         run("grade", folder / "nobody", status=1)
         check_folder(folder / "class")
+        check_hidden(folder / "class")
         check_texts(folder / "class")
+        check_endless(folder / "class")
         (folder / "students").mkdir()
         check_grades(folder / "students")
     print(f"course: {len(failed)} failed")

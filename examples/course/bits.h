@@ -24,8 +24,8 @@ static Tensor *numbers(int rows, int n)
 
 static void clear_tape(void)
 {
-    while (on_tape > 0) {
-        free(tape[--on_tape].x);
+    for (; on_tape > 0; on_tape--) {
+        free(tape[on_tape - 1].x);
     }
 }
 

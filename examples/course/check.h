@@ -225,6 +225,32 @@ static void crashed(int number)
     _Exit(1);
 }
 
+#if !defined _WIN32 && !defined __STRICT_ANSI__
+#include <unistd.h>
+#ifndef COURSE_SECONDS
+#define COURSE_SECONDS 30                   /* that a check may take */
+#endif
+
+static void too_late(int number)
+{
+    (void)number;
+    course_quiet = false;
+    course_say("%d秒で終わらない：終わらないループがあるのではないか？\n",
+               "It does not end within %d seconds: is there a loop without end?\n", COURSE_SECONDS);
+    printf("[%s.endless]\n", COURSE_NAME);
+    fflush(stdout);
+    _Exit(1);
+}
+
+static void limit_time(void)
+{
+    signal(SIGALRM, too_late);
+    alarm(COURSE_SECONDS);
+}
+#else
+static void limit_time(void) { }
+#endif
+
 static void compare_gradient(Forward forward, Tensor **in, Tensor *t, const char *what)
 {
     double want[MOST];
@@ -1677,6 +1703,7 @@ int main(int argc, char **argv)
     signal(SIGSEGV, crashed);
     signal(SIGFPE, crashed);
     signal(SIGABRT, crashed);
+    limit_time();
     int k = 0;
     while (strcmp(assignment[k].name, COURSE_NAME) != 0) {
         k++;

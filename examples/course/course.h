@@ -30,6 +30,9 @@ static bool course_keeps;
 
 static void course_free(void *x)
 {
+    if (!x) {
+        return;
+    }
     course_freed[course_frees++ % 16] = x;
     if (!course_keeps) {
         free(x);
