@@ -154,7 +154,8 @@ def write_common(folder, token=""):
         lines = TINY.read_text(encoding="utf-8").splitlines()
         copy(lines, "tiny")
         bits = "".join(f'bits_of("{name}"); ' for name in ASSIGNMENTS)
-        lines += ["", '#include "bits.h"', f"int main(int argc, char **argv) {{ if (argc > 1) return tiny(argc, argv); {bits}}}", ""]
+        lines += ["", '#include "bits.h"', "int main(int argc, char **argv) {",
+                  f"    if (argc > 1) return tiny(argc, argv); {bits}", "}", ""]
         source.write_text("\n".join(lines), encoding="utf-8")
         errors = build(source, program, "-O1", "-I", str(HERE), "-I", str(folder))
         if errors:
