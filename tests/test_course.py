@@ -75,6 +75,8 @@ WRONG = [
      "    if (!x->grad) {\n        return;\n    }\n    product(gradients(weight)"),
     ("weights", "always_replaced", "if (deviation > 0)", "if (true)"),
     ("adam", "without_root", "sqrtf(*square)", "(*square)"),
+    ("adam", "moved_first", "float g = t->grad[i], *average", "float old = t->average[i], g = t->grad[i], *average",
+     "*average / divisor", "old / divisor"),
     ("adam", "other_beta2", "(float)beta2, *square, (float)(1 - beta2)", "0.999f, *square, (float)(1 - 0.999)"),
     ("adam", "power", "power(1, beta1,", "power(beta1, 1,", "power(1, beta2,", "power(beta2, 1,"),
     ("attention", "not_finite", "softmax_terms(i + 1", "softmax_terms(i"),

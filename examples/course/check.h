@@ -1013,7 +1013,8 @@ static void check_tape(void)
 typedef enum {
     RIGHT, SAME_BETA, NOT_SQUARED, ADDED, NO_C1, NO_C2, NO_C1_C2, OLD_STEP, OLD_C1, BETA2_IN_C1, UPHILL, NO_ROOT, NO_DECAY,
     DECAY_ALL, DECAY_WITHOUT_LR, COUPLED, NO_LR, NO_AVERAGE, EXCHANGED, OF_AVERAGE, C2_OUTSIDE, DECAY_AFTER,
-    STEPS_EACH, MOVE_FIRST, GRADIENT, DECAY_OF_VECTORS, ROOT_OF_C2, BETA2_999, POWER
+    STEPS_EACH, MOVE_FIRST, GRADIENT, DECAY_OF_VECTORS, ROOT_OF_C2, BETA2_999, POWER,
+    OLD_AVERAGE
 } AdamMistake;
 
 #define BETA2 0.75                          /* not near 1, so that factors differ */
@@ -1037,7 +1038,7 @@ static void adam_reference(AdamMistake kind, double x, double g, double average,
     c2 = kind == POWER ? 1 - beta2 : c2;
     c1 = kind == NO_C1 || kind == NO_C1_C2 ? 1 : c1;
     c2 = kind == NO_C2 || kind == NO_C1_C2 ? 1 : c2;
-    double moved = kind == MOVE_FIRST ? old_average : kind == GRADIENT ? g : average;
+    double moved = kind == MOVE_FIRST || kind == OLD_AVERAGE ? old_average : kind == GRADIENT ? g : average;
     matrix = kind == DECAY_OF_VECTORS ? !matrix : matrix;
     double shrink = kind == NO_DECAY || kind == COUPLED || (!matrix && kind != DECAY_ALL) ? 0
                     : kind == DECAY_WITHOUT_LR ? decay : lr * decay;
@@ -1093,6 +1094,20 @@ static void look_at_adam(void)
              "Where c1 and c2 are near 1 it is right: see c1, c2 and p->steps.\n");
 }
 
+/* Looks at a square as small as 1e-16, whose root is as small as what is added to it. */
+static void check_epsilon(void)
+{
+    static Parameters q;
+    Tensor *t = parameter_new(&q, 1, 1);
+    q.steps = 100000;
+    t->average[0] = 1e-8f;
+    t->square[0] = 1e-16f;
+    adam(&q, 0.5, BETA2, 0);
+    wrong_if(!(fabs(t->x[0] + 0.5 * 0.9e-8 / (sqrt(BETA2) * 1e-8 + 1e-8)) < 1e-3), "epsilon",
+             "squareが小さいとき（1e-16）に違う：1e-8は、平方根 sqrt(square / c2) をとったあとに加える。\n",
+             "It is wrong where square is small (1e-16): 1e-8 is added to the root, sqrt(square / c2).\n");
+}
+
 static void check_adam(void)
 {
     static Parameters q;
@@ -1129,6 +1144,8 @@ static void check_adam(void)
           "c1 is made of beta2, not of 0.9: c1 = 1 - 0.9^step.\n" },
         { MOVE_FIRST, 2, "moved_first", "xを、前のaverageとsquareで動かしている：先に、この二つを新しくする。\n",
           "x moves by the old average and square: update these first.\n" },
+        { OLD_AVERAGE, 2, "moved_first", "xを、前のaverageで動かしている：先に、averageを新しくする。\n",
+          "x moves by the old average: update it first.\n" },
         { GRADIENT, 2, "gradient", "averageでなく、gで動かしている。\n", "x moves by g, not by average.\n" },
         { OLD_STEP, 2, "old_step", "補正のステップの数がひとつ少ない：始めに p->steps を1増やす。\n",
           "The correction counts one step less: add 1 to p->steps first.\n" },
@@ -1220,6 +1237,7 @@ static void check_adam(void)
         wrong_if(stays, "no_square", "squareが更新されていない。\n", "square stays as it was.\n");
         judge(what[of], 9, 3, got[of], NULL, want);
     }
+    check_epsilon();
     wrong_if(q.steps != 3, "steps", "p->steps は、呼ばれるたびに1増える。\n", "p->steps must grow by 1 with each call.\n");
     for (int i = 0; i < 9; i++) {
         wrong_if(t[i / 6]->grad[i % 6] != 0, "not_cleared",
@@ -1793,6 +1811,10 @@ int main(int argc, char **argv)
                    "The numbers are right, but the hash of the trained weights differs: other bits.\n");
     }
     if (bits_differ || !trained) {
+        if (*assignment[k].english) {
+            course_say("順番と丸め方は、課題の文章の「ビットのために」にある。\n",
+                       "The text of the assignment has the order and the rounding (\"For the bits\").\n");
+        }
         course_say(assignment[k].japanese, assignment[k].english);
         course_wrong("bits");
     }
