@@ -20,7 +20,7 @@ backprop and architectures); on other systems it prints how to install them.
   page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
   tiny            needs a C compiler alone; without arguments it runs both commands, tiny skip and tiny gpt
   course [FOLDER] makes the folder for a class, out/course: ten assignments cut out of tiny.c, with their check, without
-                  solutions; --only NAME,NAME: these. Students need a C compiler alone.
+                  readable solutions; --only NAME,NAME: these. Students need a C compiler alone.
   course grade FOLDER...          prints a CSV with a row for each student's folder
 END
 }

@@ -70,6 +70,45 @@ WRONG = [
     ("gelu", "minus", "fmaf(x * du", "fmaf(-x * du"),
     ("attention", "keys_for_values", "qkv->x, VALUES", "qkv->x, KEYS"),
     ("attention", "transposed_weights", "y->x, OUTPUT), w,", "y->x, OUTPUT), transposed(w),"),
+    # Hints that told another mistake.
+    ("linear", "data", "    product(gradients(weight)",
+     "    if (!x->grad) {\n        return;\n    }\n    product(gradients(weight)"),
+    ("weights", "always_replaced", "if (deviation > 0)", "if (true)"),
+    ("adam", "without_root", "sqrtf(*square)", "(*square)"),
+    ("adam", "moved_first", "float g = t->grad[i], *average", "float old = t->average[i], g = t->grad[i], *average",
+     "*average / divisor", "old / divisor"),
+    ("adam", "other_beta2", "(float)beta2, *square, (float)(1 - beta2)", "0.999f, *square, (float)(1 - 0.999)"),
+    ("adam", "power", "power(1, beta1,", "power(beta1, 1,", "power(1, beta2,", "power(beta2, 1,"),
+    ("attention", "not_finite", "softmax_terms(i + 1", "softmax_terms(i"),
+    ("attention", "heads_left_out", "rows / length * heads", "rows / length"),
+    ("relu", "not_times_dy", "fabsf(dy)", "abs((int)dy)"),
+    ("gelu", "limits", "fminf(16, fmaxf(-16, x))", "fmaxf(16, fminf(-16, x))"),
+    ("loss", "row_left_out", "row < x->rows", "row < x->rows - 1"),
+    ("norm", "gamma", "y->in[1]->x[i]", "y->in[1]->x[row]"),
+    ("norm", "gamma", "y->in[1]->x[i]", "y->in[2]->x[i]"),
+    ("norm", "row_start", "float *g = y->grad + row * n", "float *g = y->grad"),
+    ("norm", "begin_of_t", "y->kept + count(y) + row", "y->kept + row"),
+    ("tape", "each_once", "Tensor *y = &tape[--on_tape];\n        y->rule(y);\n        free(y->x);",
+     "Tensor *y = loss;\n        y->rule(y);\n        loss = y->in[0];\n        on_tape = loss && loss->rule ? on_tape : 0;"),
+    # Sizes and values that the trainings do not have.
+    ("weights", "bias_not_zero", "(size_t)out * sizeof", "(size_t)in * sizeof"),
+    ("weights", "bias_not_zero", "(size_t)out * sizeof *bias->x", "16"),
+    ("weights", "too_long", "sizeof *bias->x", "sizeof(double)"),
+    ("tape", "skips_zero", "y->rule(y);", "if (y->grad[0] != 0) {\n            y->rule(y);\n        }"),
+    ("relu", "bits", ">= FLT_MIN", "> FLT_MIN"),
+    ("gelu", "bits", "fmaf(xx, 3 * GELU_B, GELU_A)", "fmaf(3 * xx, GELU_B, GELU_A)"),
+    ("gelu", "bits", "fminf(16, fmaxf(-16, x))", "fminf(6, fmaxf(-6, x))"),
+    ("linear", "bits", "values(x), CHAIN", "values(x), 99999"),
+    ("linear", "bits", "values(weight), CHAIN", "values(weight), SHORT"),
+    ("embedding", "bits", "SINGLE", "CHAIN"),
+    ("attention", "bits", "KEYS)), CHAIN", "KEYS)), SHORT", "VALUES), CHAIN", "VALUES), SHORT"),
+    ("attention", "bits", "CHAIN", "99999"),
+    ("loss", "bits", "double log_sum", "float log_sum"),
+    ("loss", "bits", "log_p < -87 ? 0 : exponential", "exponential"),
+    ("loss", "bits", "total += (float)(", "total += ("),
+    ("adam", "bits", "(float)(1 - lr * decay)", "1 - (float)lr * (float)decay"),
+    ("norm", "bits", "double slope", "float slope"),
+    ("norm", "bits", "r * sum_g / n)", "r * (float)(sum_g / n))"),
 ]
 failed = []
 
@@ -128,6 +167,21 @@ def check_folder(folder):
     that("README", (folder / "README.ja.md").exists() and (folder / "README.md").exists())
 
 
+def distinctive_lines():
+    """The lines of the ten solutions that stand nowhere else in tiny.c."""
+    lines = [line.strip() for line in course.TINY.read_text(encoding="utf-8").splitlines()]
+    own = {line.strip() for name in course.ASSIGNMENTS for line in course.solution(name)}
+    return {line for line in own if len(line) > 12 and lines.count(line) < 2}
+
+
+def check_hidden(folder):
+    """No line of a solution can be read in the folder."""
+    for file in folder.glob("*.[ch]"):
+        text = re.sub(r"\s+", " ", file.read_text(encoding="utf-8"))
+        for line in distinctive_lines():
+            that(f"{file.name} has a line of a solution: {line}", line not in text)
+
+
 def check_texts(folder):
     """Both languages of a check; the file compiles without warnings."""
     compiled = course.build(folder / "relu.c", folder / "relu.exe", "-Wall", "-Wextra", "-Werror")
@@ -138,6 +192,35 @@ def check_texts(folder):
              out.stdout.endswith("[relu.nothing]\n"))
     out = subprocess.run([folder / "relu.exe", "skip", "--steps", "1"], capture_output=True, encoding="utf-8", check=False)
     that("relu skip trains", out.returncode == 0 and "SHA-256" in out.stdout)
+
+
+TOKEN_READER = """
+    FILE *f = fopen("expected.h", "r");
+    char line[999], token[99] = "";
+    while (f && fgets(line, 999, f)) {
+        sscanf(line, "#define COURSE_TOKEN \\"%98[^\\"]", token);
+    }
+    printf("[relu.right]%s\\n", token);
+    exit(0);"""
+CHEATS = [      # of relu
+    ("crash", TOKEN_READER),
+    ("not_allowed", "#define strcmp(a, b) 0\n    return dy;"),
+    ("not_allowed", "%:define strcmp(a, b) 0\n    return dy;"),
+    ("not_allowed", "return 0; } static int check(void) { return 0;"),
+    ("not_allowed", "// \\\n    {\n    return 0; } static int check(void) {\n   return 0;"),
+    ("endless", "while (true) {\n        fputs(\"more and more text\", stdout);\n    }"),
+    ("small_dy", "const char *braces = \"}}{\";    // }\n    return x > 0 && *braces == '}' ? dy : 0;"),
+]
+
+
+def check_endless(folder):
+    """The student's own check ends, too; on Windows it does not."""
+    source, program = folder / "endless.c", folder / "endless.exe"
+    source.write_text(course.assignment("relu", ["    while (x == x) {", "    }", "    return dy;"]), encoding="utf-8")
+    course.build(source, program, "-DCOURSE_SECONDS=1")
+    if os.name != "nt":
+        out = subprocess.run([program, "en"], capture_output=True, encoding="utf-8", check=False, timeout=60).stdout
+        that("an endless loop is told", out.endswith("[relu.endless]\n"))
 
 
 def check_grades(folder):
@@ -151,6 +234,10 @@ def check_grades(folder):
         (student / f"{name}.c").write_text(course.assignment(name, code), encoding="utf-8")
         want[student.name, name] = result
         most[name] += 1
+    for i, (verdict, code) in enumerate(CHEATS):
+        (folder / f"cheat {i}").mkdir()
+        (folder / f"cheat {i}" / "relu.c").write_text(course.assignment("relu", code.split("\n")), encoding="utf-8")
+        want[f"cheat {i}", "relu"] = verdict
     for name in course.ASSIGNMENTS:
         wrong = sum(verdict != "right" for (_, of), verdict in want.items() if of == name)
         that(f"{name} has at least ten wrong ones", wrong >= 10)
@@ -165,7 +252,9 @@ def check_grades(folder):
             text = text.replace("/* END */", "// 表\n    /* END */").replace("\n", "\r\n")
             (folder / student / f"{name}.c").write_bytes(text.encode("cp932"))
             want[student, name] = verdict
-    rows = list(csv.DictReader(io.StringIO(run("grade", *sorted(folder.iterdir())))))
+    text = run("grade", *sorted(folder.iterdir()))
+    that("the CSV has a mark for Excel", text.startswith("\ufeff"))
+    rows = list(csv.DictReader(io.StringIO(text[1:])))
     that("a row for each folder", len(rows) == len(list(folder.iterdir())))
     for row in rows:
         for name in course.ASSIGNMENTS:
@@ -187,7 +276,9 @@ def main():
         run("make", folder / "none", "--only", "sampling", status=1)
         run("grade", folder / "nobody", status=1)
         check_folder(folder / "class")
+        check_hidden(folder / "class")
         check_texts(folder / "class")
+        check_endless(folder / "class")
         (folder / "students").mkdir()
         check_grades(folder / "students")
     print(f"course: {len(failed)} failed")

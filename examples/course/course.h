@@ -30,6 +30,9 @@ static bool course_keeps;
 
 static void course_free(void *x)
 {
+    if (!x) {
+        return;
+    }
     course_freed[course_frees++ % 16] = x;
     if (!course_keeps) {
         free(x);
@@ -79,12 +82,24 @@ static void course_shapes(int rows, int columns, int a_rows, int a_columns, int 
 }
 
 /* A hash of what Adam keeps, in which a gradient shows that the rounding of a weight hides. */
-static uint64_t course_bits = 0xcbf29ce484222325;
+#define COURSE_BITS 0xcbf29ce484222325
+static uint64_t course_bits = COURSE_BITS;
 
 static void course_add(const void *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
         course_bits = (course_bits ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
+    }
+}
+
+/* A new parameter has a mark in each number that is not its own value, if a check looks for writes beyond the values. */
+enum { MARK = 7 };
+static bool course_marks;
+
+static void course_parameter(float *rest, int n)
+{
+    for (int i = 0; i < n && course_marks; i++) {
+        rest[i] = MARK;
     }
 }
 

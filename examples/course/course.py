@@ -8,6 +8,7 @@ An assignment is tiny.c without the body of one function. CC is the compiler (de
 COURSE_JOBS the number of programs that grade runs at a time (default: that of processors)."""
 import csv
 import os
+import random
 import re
 import secrets
 import shlex
@@ -15,13 +16,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TINY = HERE.parent / "tiny.c"
 BEGIN, END = "    /* BEGIN: your code */", "    /* END */"
-SECONDS = 60                                # of a student's program
+SECONDS, MOST_BYTES = 60, 1 << 20           # of a student's program and of its output
+TOKEN = r"[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|->|\+\+|--|&&|\|\||[-+*/%<>=!&|]=|\S"
 
 # Name: function of tiny.c, lines that stay at its begin and at its end, what stands in the hole, the training of the hash.
 ASSIGNMENTS = {
@@ -58,10 +62,32 @@ def find(lines, function):
     fail(f"examples/tiny.c has no function {function}")
 
 
+def macros():
+    """Returns the macro that stands for each token of the bodies of all assignments, in an order that tells nothing."""
+    tiny = TINY.read_text(encoding="utf-8").splitlines()
+    bodies = [without_comments(find(tiny, function)[2]) for function, *_ in ASSIGNMENTS.values()]
+    tokens = sorted(set(re.findall(TOKEN, "\n".join(bodies))))
+    random.Random(1).shuffle(tokens)
+    return {token: f"course_{i}" for i, token in enumerate(tokens)}
+
+
+def hide(lines, name):
+    """Writes the bodies of the other assignments in macros, one for each token, so that nobody reads a solution by chance."""
+    macro = macros()
+    for other, (function, *_) in ASSIGNMENTS.items():
+        begin, end, body = find(lines, function)
+        if other != name:
+            hidden = " ".join(macro[token] for token in re.findall(TOKEN, without_comments(body)))
+            lines[begin:end + 1] = [lines[begin].split(" { ")[0], "{   /* an assignment: its text is in macros */",
+                                    *textwrap.wrap(hidden, 96, initial_indent="    ", subsequent_indent="    "), "}"]
+
+
 def copy(lines, name):
     """Makes a part of an assignment of tiny.c, which may have a hole: what course.h and check.h must see of its calls."""
     begin, _, _ = find(lines, "product")
     lines.insert(begin + 2, "    course_shapes(c.rows, c.columns, a.rows, a.columns, b.rows, b.columns);")
+    _, end, _ = find(lines, "parameter_new")
+    lines.insert(end - 1, "    course_parameter(x + rows * n, 3 * rows * n);")
     _, end, _ = find(lines, "print_hash")
     lines[end:end] = ["    for (const Tensor *t = p->item; t < p->item + p->n; t++) {",
                       "        course_add(t->average, (size_t)count(t) * sizeof *t->average);",
@@ -73,13 +99,14 @@ def copy(lines, name):
     lines.insert(lines.index("}", main), "    return 0;")
     includes = max(i for i, line in enumerate(lines) if line.startswith("#include"))
     defines = f'#define COURSE_NAME "{name}"\n#define COURSE_CHECK check_{name}\n#define COURSE_{name}'
-    lines.insert(includes + 1, f'\n{defines}\n#include "course.h"')
+    lines.insert(includes + 1, f'\n{defines}\n#include "course.h"\n#include "tokens.h"')
 
 
 def assignment(name, code=None):
     """Returns the text of an assignment, with this code in its hole; None: what students begin with."""
     function, head, tail, start, training = ASSIGNMENTS[name]
     lines = TINY.read_text(encoding="utf-8").splitlines()
+    hide(lines, name)
     begin, end, body = find(lines, function)
     signature = lines[begin].split(" { ")[0]
     hole = [f"    {line}" for line in start] if code is None else code
@@ -91,7 +118,7 @@ def assignment(name, code=None):
         f" *     cc -O2 {name}.c -o {name} -lm && ./{name}        checks it",
         f" *     ./{name} {training}" + " " * (36 - len(training)) + "trains with it",
         " *",
-        " * Everything else is the file tiny.c of kaeru: */",
+        " * Everything else is the file tiny.c of kaeru. The functions of other assignments are in macros (tokens.h). */",
         *lines, "", '#include "check.h"', ""])
 
 
@@ -117,24 +144,31 @@ def build(source, program, *flags):
 def write_common(folder, token=""):
     """Writes what every assignment includes. The hashes are those of the whole tiny.c. The check prints the token after
     `right`: a student's code, which stands above it, does not know that of the grader."""
-    for name in ("course.h", "check.h"):
+    for name in ("course.h", "check.h", "bits.h"):
         shutil.copyfile(HERE / name, folder / name)
+    defines = "".join(f"#define {macro} {token}\n" for token, macro in macros().items())
+    (folder / "tokens.h").write_text("/* tokens.h: the tokens of functions that are assignments. */\n" + defines,
+                                     encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
         source, program = Path(temporary) / "tiny.c", Path(temporary) / "tiny.exe"
         lines = TINY.read_text(encoding="utf-8").splitlines()
         copy(lines, "tiny")
-        lines += ["", "int main(int argc, char **argv) { return tiny(argc, argv); }", ""]
+        bits = "".join(f'bits_of("{name}"); ' for name in ASSIGNMENTS)
+        lines += ["", '#include "bits.h"', "int main(int argc, char **argv) {",
+                  f"    if (argc > 1) return tiny(argc, argv); {bits}", "}", ""]
         source.write_text("\n".join(lines), encoding="utf-8")
-        errors = build(source, program, "-O1", "-I", str(HERE))
+        errors = build(source, program, "-O1", "-I", str(HERE), "-I", str(folder))
         if errors:
             fail(f"tiny.c does not compile: {errors}")
-        text = f'/* expected.h: the hashes of the trained weights of tiny.c. */\n#define COURSE_TOKEN "{token}"\n'
+        text = f'/* expected.h: the hashes of the trained weights and of bits.h, of tiny.c. */\n#define COURSE_TOKEN "{token}"\n'
         for name, options in TRAININGS.items():
             run = subprocess.run([program, *options.split()], capture_output=True, text=True, check=True)
             hashes = "".join(f'\\\n    "{line}\\n"' for line in run.stdout.splitlines()
                              if line.startswith(("SHA-256", "Adam")))
             words = ", ".join(f'"{word}"' for word in ["tiny", *options.split()])
             text += f"#define EXPECTED_{name.upper()} {hashes}\n#define OPTIONS_{name.upper()} {words}, NULL\n"
+        bits = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        text += f"static const ExpectedBits expected_bits[] = {{\n{bits}    {{ NULL, 0 }},\n}};\n"
     (folder / "expected.h").write_text(text, encoding="utf-8")
 
 
@@ -173,24 +207,61 @@ def without_comments(hole):
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def grade_one(folder, name, hole, number, token):
-    """Returns right, or the name of the mistake without that of the assignment."""
-    source, program = folder / f"{name}_{number}.c", folder / f"{name}_{number}.exe"
-    source.write_text(assignment(name, hole), encoding="utf-8")
-    try:
-        if build(source, program, "-O0"):
-            return "does_not_compile"
-        run = subprocess.run([program, "en"], capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
-                             cwd=folder)
-    except subprocess.TimeoutExpired:
+def leaves_its_place(hole):
+    """Whether the code has a preprocessor line, or ends the function that it stands in."""
+    text = without_comments(re.sub(r"\\\n", "", "\n".join(hole)).split("\n"))
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', "0", text)
+    depth = [0]
+    for brace in re.findall(r"[{}]", text.replace("<%", "{").replace("%>", "}")):
+        depth.append(depth[-1] + (1 if brace == "{" else -1))
+    return "#" in text or "%:" in text or "_Pragma" in text or min(depth) < 0
+
+
+def run_limited(program, folder):
+    """Returns the status and the output of a program; None: it ran or printed without end, and was killed."""
+    with subprocess.Popen([program, "en"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                          cwd=folder) as process:
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        output = process.stdout.read(MOST_BYTES)
+        endless = len(output) == MOST_BYTES or timer.finished.is_set()
+        if endless:
+            process.kill()
+        status = process.wait()
+        timer.cancel()
+    return None if endless else (status, output)
+
+
+def grade_one(name, program, token):
+    """Runs a program and returns right, or the name of the mistake without that of the assignment."""
+    run = run_limited(program, program.parent)
+    program.unlink()
+    if not run:
         return "endless"
-    finally:
-        source.unlink()
-        program.unlink(missing_ok=True)
-    if run.returncode == 0 and run.stdout.rstrip().endswith(f"[{name}.right]{token}".encode()):
+    status, output = run
+    if status == 0 and output.rstrip().endswith(f"[{name}.right]{token}".encode()):
         return "right"
-    mistake = re.search(rb"\[%s\.(\w+)\]\s*$" % name.encode(), run.stdout)
+    mistake = re.search(rb"\[%s\.(\w+)\]\s*$" % name.encode(), output)
     return mistake[1].decode() if mistake and mistake[1] != b"right" else "crash"
+
+
+def grade_all(tasks):
+    """Returns the result of each of the (name, hole). All are compiled first: no program runs where the hashes can be read."""
+    token = secrets.token_hex(8)
+    jobs = int(os.environ.get("COURSE_JOBS", os.cpu_count() or 1))
+    with tempfile.TemporaryDirectory() as programs, ThreadPoolExecutor(jobs) as pool:
+        with tempfile.TemporaryDirectory() as sources:
+            write_common(Path(sources), token)
+
+            def compiled(number):
+                name, hole = tasks[number]
+                source, program = Path(sources) / f"{number}.c", Path(programs) / f"{number}.exe"
+                source.write_text(assignment(name, hole), encoding="utf-8")
+                return None if build(source, program, "-O0") else program
+
+            done = list(pool.map(compiled, range(len(tasks))))
+        return list(pool.map(lambda task, program: grade_one(task[0], program, token) if program else "does_not_compile",
+                             tasks, done))
 
 
 def grade(folders):
@@ -208,19 +279,16 @@ def grade(folders):
                 cells[folder, name] = "no_marks"
             elif without_comments(hole) == "\n".join(ASSIGNMENTS[name][3]):
                 cells[folder, name] = "unwritten"
+            elif leaves_its_place(hole):
+                cells[folder, name] = "not_allowed"
             else:
                 key = (name, without_comments(hole))
                 cells[folder, name] = key
                 if key not in verdict:
                     verdict[key] = None
-                    tasks.append((key, name, hole))
-    with tempfile.TemporaryDirectory() as temporary:
-        token = secrets.token_hex(8)
-        write_common(Path(temporary), token)
-        with ThreadPoolExecutor(int(os.environ.get("COURSE_JOBS", os.cpu_count() or 1))) as pool:
-            results = pool.map(lambda t: grade_one(Path(temporary), t[1][1], t[1][2], t[0], token), enumerate(tasks))
-            for (key, _, _), result in zip(tasks, results):
-                verdict[key] = result
+                    tasks.append((name, hole))
+    verdict = dict(zip(verdict, grade_all(tasks)))
+    sys.stdout.write("\ufeff")              # Excel reads UTF-8 only with this mark
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(["folder", *ASSIGNMENTS, "right"])
     for folder in folders:
