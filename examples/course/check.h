@@ -681,8 +681,8 @@ static void look_at_norm(void)
         for (int i = 0; i < n; i++) {
             wrong_if(row > 0 && !(fabs(rest[i] + R * sum_g / n + R * R * R / n * sum_gc * c[i]) < 3e-3 * size), "row_start",
                      "始めの行は正しい：行の始まり（y->gradとdxは row * n、tは row * (n + 2)）か、行ごとに0から始める和を確かめる。\n",
-                     "The rows before are right: see where a row begins (dy and dx at row * n, t at row * (n + 2)), and the sums\n"
-                     "that begin at 0 in each row.\n");
+                     "The rows before are right: see where a row begins (dy and dx at row * n, t at row * (n + 2)), and the\n"
+                     "sums that begin at 0 in each row.\n");
             bool has_form = fabs(rest[i] - constant - slope * c[i]) < 3e-3 * size;
             wrong_if(!has_form && norm_is_right_without_gamma(), "gamma",
                      "gammaとbetaがすべて1なら正しい：g[i] = dy[i] gamma[i] で、gammaは y->in[1]、添字はi。\n",
