@@ -686,7 +686,8 @@ static void look_at_norm(void)
             bool has_form = fabs(rest[i] - constant - slope * c[i]) < 3e-3 * size;
             wrong_if(!has_form && norm_is_right_without_gamma(), "gamma",
                      "gammaとbetaがすべて1なら正しい：g[i] = dy[i] gamma[i] で、gammaは y->in[1]、添字はi。\n",
-                     "Where gamma and beta are 1 it is right: g[i] = dy[i] gamma[i], and gamma is y->in[1], with the index i.\n");
+                     "Where gamma and beta are 1 it is right: g[i] = dy[i] gamma[i], and gamma is y->in[1],\n"
+                     "with the index i.\n");
             wrong_if(!has_form, "form",
                      "dx - r g は、行にひとつの数と、行にもうひとつの数にcをかけたものの和になるはずだが、なっていない：項 r g と、\n"
                      "gの和や g c の和を行でひとつだけ計算しているかを確かめる。\n",
@@ -1043,7 +1044,8 @@ static void adam_reference(AdamMistake kind, double x, double g, double average,
     double shrink = kind == NO_DECAY || kind == COUPLED || (!matrix && kind != DECAY_ALL) ? 0
                     : kind == DECAY_WITHOUT_LR ? decay : lr * decay;
     double root_of = (kind == MOVE_FIRST ? old_square : square) / c2;
-    double divisor = kind == NO_ROOT ? root_of : kind == ROOT_OF_C2 ? square / sqrt(c2) : kind == C2_OUTSIDE ? sqrt(square) / c2 : sqrt(root_of);
+    double divisor = kind == NO_ROOT ? root_of
+        : kind == ROOT_OF_C2 ? square / sqrt(c2) : kind == C2_OUTSIDE ? sqrt(square) / c2 : sqrt(root_of);
     double move = (kind == NO_LR ? 1 : lr) * (moved / c1) / divisor;
     result[0] = average;
     result[1] = square;
@@ -1621,7 +1623,8 @@ static void look_at_weights(void)
         const float *w = attention_y->kept + i / n * 2 * n + i % n;
         double total = 0;
         for (int j = 0; j < LENGTH; j++) {
-            wrong_if(j > i / LENGTH % LENGTH && w[j] != 0, "mask", "重み w[i][j] が、j > i でも0でない：マスクと、wの行iの始まり w.x + i * length を確かめる。\n",
+            wrong_if(j > i / LENGTH % LENGTH && w[j] != 0, "mask",
+                     "重み w[i][j] が、j > i でも0でない：マスクと、wの行iの始まり w.x + i * length を確かめる。\n",
                      "A weight w[i][j] with j > i is not 0: see the mask, and where row i of w begins, w.x + i * length.\n");
             total += w[j];
             right = right && fabs(w[j] - w_wanted[i + j]) < 1e-3;
