@@ -272,6 +272,48 @@ static void check_ignored(Special *f, AgShape shape, int64_t row)
     ag_end(s);
 }
 
+/* The derivatives of a^b at a = 0, by ag_pow and by ag_pow_scalar, to the order b + 2. */
+START_TEST(powers_of_zero)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(3)), true);
+    Tensor *y = ag_add(ag_pow(x, tensor_full(SHAPE(3), _i)), ag_mul(x, ag_pow(x, tensor_full(SHAPE(3), _i))));
+    Tensor *want = ag_add(ag_pow_scalar(x, _i), ag_mul(x, ag_pow_scalar(x, _i)));
+    for (int order = 0; order <= _i + 2; order++) {
+        for (int k = 0; k < 3; k++) {
+            ck_assert_msg(tensor_data(y)[k] == tensor_data(want)[k], "x^%d, order %d: %g, expected %g", _i, order,
+                          (double)tensor_data(y)[k], (double)tensor_data(want)[k]);
+        }
+        if (!tensor_requires_grad(y) || !tensor_requires_grad(want)) {
+            break;
+        }
+        y = gradient_of_sum(y, x);
+        want = gradient_of_sum(want, x);
+    }
+    ag_end(s);
+}
+END_TEST
+
+/* Where the exponent has a gradient, too, backward rules say 0 or -infinity at a = 0. */
+START_TEST(exponents_at_zero)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *a = tensor_set_requires_grad(tensor_zeros(SHAPE(4)), true);
+    Tensor *b = tensor_set_requires_grad(tensor_from(SHAPE(4), (ag_real[]){ 0, 1, 2, -1 }), true);
+    Tensor *in[] = { a, b }, *want[2], *got[2];
+    Tensor *y = ag_sum(ag_pow(a, b));
+    ag_grad_recorded(y, in, 2, got);
+    ag_grad(y, in, 2, want);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 4; k++) {
+            ck_assert_msg(tensor_data(got[i])[k] == tensor_data(want[i])[k], "input %d, item %d: %g, expected %g", i, k,
+                          (double)tensor_data(got[i])[k], (double)tensor_data(want[i])[k]);
+        }
+    }
+    ag_end(s);
+}
+END_TEST
+
 static Tensor *loss_without_row_1(Tensor *x)
 {
     Tensor *target = tensor_ints(SHAPE(3), (int32_t[]){ 2, -100, 0 });
@@ -635,6 +677,42 @@ START_TEST(a_wrong_rule_is_found)
 }
 END_TEST
 
+static void product_forward(const AgCustomCall *c)
+{
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) {
+        tensor_mutable_data(c->y)[i] = tensor_data(c->in[0])[i] * tensor_data(c->in[1])[i];
+    }
+}
+
+static void product_backward(const AgCustomCall *c)
+{
+    for (int k = 0; k < 2; k++) {
+        for (int64_t i = 0; c->dx[k] && i < tensor_numel(c->y); i++) {
+            c->dx[k][i] += c->dy[i] * tensor_data(c->in[1 - k])[i];
+        }
+    }
+}
+
+/* Returns the tangent of a product, but takes the derivative of a for that of b where both move. */
+static Tensor *wrong_product_tangent(const AgCustomCall *c, Tensor *const *dx)
+{
+    if (!dx[0]) return ag_mul(dx[1], c->in[0]);
+    Tensor *from_a = ag_mul(dx[0], c->in[1]);
+    return dx[1] ? ag_add(from_a, ag_mul(dx[0], c->in[0])) : from_a;
+}
+
+START_TEST(all_inputs_move_at_once)
+{
+    static const AgCustom product = { "product", product_forward, product_backward, AG_NEEDS_X(0) | AG_NEEDS_X(1), NULL, NULL };
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *in[] = { tensor_set_requires_grad(tensor_normal(SHAPE(3), 0, 1), true),
+                     tensor_set_requires_grad(tensor_normal(SHAPE(3), 0, 1), true) };
+    Tensor *y = ag_custom_tangent(ag_custom(&product, SHAPE(3), in, 2, NULL, 0), wrong_product_tangent);
+    ck_assert(!ag_tangentcheck(y, in, 2, 1, NULL));
+    ag_end(s);
+}
+END_TEST
+
 /* Returns a right tangent, whose own tangent is wrong. */
 static Tensor *right_tangent_of_wrong_slope(const AgCustomCall *c, Tensor *const *dx)
 {
@@ -749,6 +827,8 @@ Suite *higher_suite(void)
     tcase_add_test(values, inputs_can_be_results);
     tcase_add_test(values, directions_are_kept_apart);
     tcase_add_test(values, hidden_values_may_be_nan);
+    tcase_add_loop_test(values, powers_of_zero, 0, 4);
+    tcase_add_test(values, exponents_at_zero);
     tcase_add_loop_test(values, norms_of_large_and_small_rows, 0, 3);
 #ifndef KAERU_DOUBLE
     tcase_add_loop_test(values, norms_of_rows_that_count_as_zero, 0, 3);
@@ -763,6 +843,7 @@ Suite *higher_suite(void)
     tcase_add_test(program, operations_of_the_program_have_a_tangent);
     tcase_add_loop_test(program, a_wrong_rule_is_found, 0, 3);
     tcase_add_test(program, the_order_of_a_mistake_is_reported);
+    tcase_add_test(program, all_inputs_move_at_once);
     tcase_add_test(program, usage_errors_are_reported);
     tcase_add_test(program, errors_in_a_pass_are_undone);
     tcase_add_test(program, written_values_are_reported);

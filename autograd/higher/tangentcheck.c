@@ -48,36 +48,61 @@ static double dot(const Tensor *a, const Tensor *b, double *size)
     return sum;
 }
 
-/* Checks the derivative `tangent` of y along v, where u y has the gradient for in[i]. */
-static bool is_right(const TangentCheck *c, int order, int i, const Tensor *tangent,
-                     const Tensor *u, const Tensor *gradient, const Tensor *v)
+/* Two sums that should be equal, and the sums of the sizes of their terms. */
+typedef struct { double tangent, backward, tangent_size, backward_size; } Sides;
+
+/* Compares the sides. `input` names the input that moved. */
+static bool are_equal(const TangentCheck *c, int order, const char *input, Sides s)
 {
-    double size_left, size_right;
-    double left = dot(tangent, u, &size_left), right = dot(gradient, v, &size_right);
-    double error = fabs(left - right) / fmax(fmax(size_left, size_right), least_size);
-    if (error < most_error) return true;
+    double size = fmax(fmax(s.tangent_size, s.backward_size), least_size);
+    if (fabs(s.tangent - s.backward) / size < most_error) return true;
     if (c->report) {
-        fprintf(c->report, "order %d, input %d %s: %.9g by tangent rules, %.9g by backward rules\n",
-                order, i, shape_text(c->in[i]->shape), left, right);
+        fprintf(c->report, "order %d, %s: %.9g by tangent rules, %.9g by backward rules\n", order,
+                input, s.tangent, s.backward);
     }
     return false;
 }
 
-/* Checks the derivatives of y for each input, and then those of the last derivative that depends on
- * the inputs. */
+/* Checks the derivative of y when all inputs move at once: a rule may take one input's for
+ * another's where both move. u y has the gradients. */
+static bool is_right_for_all(const TangentCheck *c, int order, Tensor *y, const Tensor *u,
+                             Tensor *const *gradient, Tensor *const *v)
+{
+    Sides s = { .backward = 0 };
+    s.tangent = dot(ag_jvp(y, c->in, v, c->n), u, &s.tangent_size);
+    for (int i = 0; i < c->n; i++) {
+        double size;
+        s.backward += dot(gradient[i], v[i], &size);
+        s.backward_size += size;
+    }
+    return are_equal(c, order, "all inputs", s);
+}
+
+/* Checks the derivatives of y for each input and for all, and then those of the last derivative
+ * that depends on the inputs. */
 static bool derivatives_agree(const TangentCheck *c, Tensor *y, int order)
 {
     bool right = true;
     Tensor *u = random_like(y), *next = NULL;
     Tensor **gradient = scope_alloc(c->what, (size_t)c->n * sizeof *gradient);
+    Tensor **v = scope_alloc(c->what, (size_t)c->n * sizeof *v);
     ag_grad(ag_sum(ag_mul(y, u)), c->in, c->n, gradient);
     for (int i = 0; i < c->n; i++) {
-        Tensor *v = random_like(c->in[i]), *tangent = ag_jvp(y, &c->in[i], &v, 1);
-        if (!is_right(c, order, i, tangent, u, gradient[i], v)) {
+        v[i] = random_like(c->in[i]);
+        Tensor *tangent = ag_jvp(y, &c->in[i], &v[i], 1);
+        Sides s;
+        s.tangent = dot(tangent, u, &s.tangent_size);
+        s.backward = dot(gradient[i], v[i], &s.backward_size);
+        char input[100];
+        snprintf(input, sizeof input, "input %d %s", i, shape_text(c->in[i]->shape));
+        if (!are_equal(c, order, input, s)) {
             right = false;
         } else if (tangent->requires_grad) {
             next = tangent;
         }
+    }
+    if (c->n > 1 && right) {
+        right = is_right_for_all(c, order, y, u, gradient, v);
     }
     if (!next || order == c->orders) return right;
     return derivatives_agree(c, next, order + 1) && right;

@@ -44,16 +44,27 @@ Tensor *div_tangent(Tensor *y, Tensor *const *dx)
     return ag_div(difference_of(dx[0], part), b);
 }
 
-/* Returns b a^(b-1) da + y ln a db. Where a is 0, y is 0 near b, or has no slope. */
+/* Returns b a^(b-1), of which the backward rule says that it is 0 where b is 0. So the power is a^0
+ * there: a^-1 of a = 0 is infinite, and b times it NaN. If b varies, that holds where a is 0 alone,
+ * because the slope by b is a^-1 elsewhere. */
+static Tensor *power_slope(Tensor *a, Tensor *b)
+{
+    Tensor *size = b->requires_grad ? ag_add(ag_abs(a), ag_abs(b)) : b;
+    Tensor *is_zero = ag_compare_scalar(AG_EQ, size, 0);
+    return ag_mul(b, ag_pow(a, ag_where(is_zero, b, ag_add_scalar(b, -1))));
+}
+
+/* Returns b a^(b-1) da + y ln a db. Where a is 0 and b not negative, the slope by b is 0. */
 Tensor *pow_tangent(Tensor *y, Tensor *const *dx)
 {
     Tensor *a = y->in[0], *b = y->in[1], *from_a = NULL, *from_b = NULL;
     if (dx[0]) {
-        from_a = ag_mul(dx[0], ag_mul(b, ag_pow(a, ag_add_scalar(b, -1))));
+        from_a = ag_mul(dx[0], power_slope(a, b));
     }
     if (dx[1]) {
-        Tensor *is_zero = ag_compare_scalar(AG_EQ, a, 0);
-        from_b = ag_mul(dx[1], ag_mul(y, ag_log(ag_masked_fill(a, is_zero, 1))));
+        Tensor *without_zeros = ag_masked_fill(a, ag_compare_scalar(AG_EQ, a, 0), 1);
+        Tensor *base = ag_where(ag_compare_scalar(AG_GE, b, 0), without_zeros, a);
+        from_b = ag_mul(dx[1], ag_mul(y, ag_log(base)));
     }
     return sum_of(from_a, from_b);
 }

@@ -32,8 +32,9 @@ AG_PUBLIC_BEGIN
 
 /* Returns the derivative of y along the directions v (the product of the Jacobian and v): the sum
  * over i of dy/din[i] times v[i], in y's shape. It is zeros where y does not depend on in[i].
- * in[i] is a leaf or a result that requires a gradient, and v[i] is a tensor of its shape. If v[i]
- * depends on a tensor, so does the derivative.
+ * in[i] is a leaf or a result that requires a gradient, and v[i] is a tensor of its shape; n is 1
+ * or more. If v[i] depends on a tensor, so does the derivative. y must require a gradient. A
+ * derivative of a linear function does not: it is constant (tensor_requires_grad tells).
  *
  * The derivative is computed by operations of the innermost scope, which are recorded if the scope
  * records: it has gradients and derivatives, to any order. They read the values that the backward
@@ -72,11 +73,17 @@ Tensor *ag_custom_tangent(Tensor *y, AgTangent *tangent);
 
 /* Checks that the tangent rules and the backward rules between in[i] and y agree: they are two ways
  * to the same derivative. It compares the derivative of y along random directions with the
- * gradients, then does the same for this derivative, to the given number of orders, 1 to 8.
- * Errors of rounding are allowed, no others: it finds a factor of 1.01 (of 1.001 in the double
- * build, where more digits are compared). It does not find a mistake that both rules have; that is
- * the task of ag_gradcheck. Each difference is a line of `report`, which may be NULL. Returns
- * whether there is none. It does not change gradients, nor the state of the random numbers. */
+ * gradients, for each input alone and for all at once, then does the same for this derivative, to
+ * the given number of orders, 1 to 8. Errors of rounding are allowed, no others: it finds a factor
+ * of 1.01 (of 1.001 in the double build, where more digits are compared).
+ *
+ * In a float build, a mistake in one of a hundred items or more may be overlooked: use the double
+ * build. A mistake that both rules have is the task of ag_gradcheck. A tangent rule whose result is
+ * right, but cut off from the graph (ag_detach, AG_NO_GRAD), has a wrong second derivative, which
+ * the check does not find.
+ *
+ * Each difference is a line of `report`, which may be NULL. Returns whether there is none. It does
+ * not change gradients, nor the state of the random numbers. */
 bool ag_tangentcheck(Tensor *y, Tensor *const *in, int n, int orders, FILE *report);
 
 #include "kaeru/calls/higher.h"
