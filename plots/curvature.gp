@@ -9,7 +9,8 @@ rates = system("awk -F, 'NR > 1 && $2 == 0 { printf \"%s \", $1 }' ".training)
 rate(n) = word(rates, n) + 0
 stats training using ($3 < 1e9 ? $3 : NaN) name "CURVATURE" nooutput
 levels = "-0.24 -0.2 -0.1 0 0.15 0.4 0.8 1.4"
-half(c, x) = sqrt(c - x ** 4 / 4 + x ** 2 / 2)                  # b on the line f = c
+square(c, x) = c - x ** 4 / 4 + x ** 2 / 2                      # of b on the line f = c
+half(c, x) = square(c, x) < 0 ? NaN : sqrt(square(c, x))
 
 do for [format in FORMATS] {
     eval open_picture(format, "curvature", 1800, 900)
