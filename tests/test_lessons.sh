@@ -62,13 +62,6 @@ shows() {
     if tail -n +2 "$data" | awk -F, "function abs(x) { return x < 0 ? -x : x } $2"; then ok; else wrong "$1"; fi
 }
 
-# Under sanitizers, with SHORT=yes in the environment, the longest lessons take a few steps and need not learn, and `compress`
-# is left out: it has a test of its own.
-# steps N FEW: prints the number of steps. learns "CLAIM" AWK, learned "CLAIM" COMMAND...: as shows and that, after all steps.
-steps() { if [ "${SHORT-}" = yes ]; then echo "$2"; else echo "$1"; fi; }
-learns() { [ "${SHORT-}" = yes ] || shows "$@"; }
-learned() { [ "${SHORT-}" = yes ] || that "$@"; }
-
 # draws NAME...: these pictures must exist, also in Japanese.
 draws() {
     command -v gnuplot >/dev/null || return
@@ -195,22 +188,22 @@ shows 'two thirds of an encoder layer, half of a decoder layer, less of a model'
      END { exit bad || abs(share[1] - 2 / 3) > 0.01 || abs(share[2] - 0.5) > 0.01 || share[4] > 0.41 || NR != 7 }'
 draws feed_forward
 
-lesson heads --steps "$(steps 200 10)"
+lesson heads --steps 200
 prints 'scores Q_i K_i'"'"' / sqrt(64)                   (1, 8, 5, 5)'
 prints 'Z_i: weighted means of the values            (1, 8, 5, 64)'
 that "the steps are those of the layer, and a split matrix is eight matrices" \
     awk '/differ.* by at most/ { n++; if ($NF > 1e-5) bad = 1 } END { exit bad || n != 2 }' stdout
 prints 'parameters: 1050624'
 csv heads.csv step,heads_1,heads_2,heads_4,heads_8
-learns 'one head is not enough' 'END { exit !($2 > 0.4 && $3 < 0.1 && $4 < 0.1 && $5 < 0.1 && NR == 200) }'
+shows 'one head is not enough' 'END { exit !($2 > 0.4 && $3 < 0.1 && $4 < 0.1 && $5 < 0.1 && NR == 200) }'
 csv heads_weights.csv heads,head,query,key,weight
-learns 'of two heads, one looks at the first letter, the other one at the letter before' \
+shows 'of two heads, one looks at the first letter, the other one at the letter before' \
     '$1 == 2 && $3 > 1 { first[$2] += ($4 == 0) * $5 / 6; before[$2] += ($4 == $3 - 1) * $5 / 6 }
      END { exit !((first[0] > 0.7 && before[1] > 0.4) || (first[1] > 0.7 && before[0] > 0.4)) || NR != 192 }'
 draws heads
-lesson heads --steps "$(steps 200 10)" --feed-forward
+lesson heads --steps 200 --feed-forward
 csv heads.csv step,heads_1,heads_2,heads_4,heads_8
-learns 'with a feed-forward layer one head learns more' 'END { exit !($2 < 0.3) }'
+shows 'with a feed-forward layer one head learns more' 'END { exit !($2 < 0.3) }'
 
 lesson block --layers 4 --vocabulary 1000
 that "the assembled block is that of the library" \
@@ -284,35 +277,35 @@ shows 'the gradient vanishes, stays or explodes by the factor of a layer' \
 that "clipping limits the norm to 1" [ "$(awk '/^ +[01]\.[0-9]/ { print $5 }' stdout | tail -n 1)" = 1 ]
 draws exploding
 
-lesson score_width --widest 256 --steps "$(steps 150 3)"
+lesson score_width --widest 256 --steps 150
 prints ' seconds of processor time.'
-learned 'it prints three times' \
+that 'it prints three times' \
     awk '/^At K = 256/ { found = $8 + 0 > 0 && $9 + 0 > 0 && $11 + 0 > 0 } END { exit !found }' stdout
 csv score_width.csv k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most
-learns 'at a large width the plain dot product is worse than the other scores' \
+shows 'at a large width the plain dot product is worse than the other scores' \
     '$3 > $2 || $2 > $4 { bad = 1 } END { exit bad || $1 != 256 || $2 > 90 || $5 < 99 || $8 < 99 || NR != 4 }'
 draws score_width
 
-lesson ablations --steps "$(steps 120 1)"
+lesson ablations --steps 120
 csv ablations.csv setup,part,mean,least,most
-learns 'one layer and no skip connections are bad; each mean is within its range' \
+shows 'one layer and no skip connections are bad; each mean is within its range' \
     '{ gsub(/"/, "") } $4 > $3 + 1e-6 || $3 > $5 + 1e-6 { bad = 1 } { m[$1] = $3 }
      END { exit bad || NR != 17 || m["layers: 1"] > m["layers: 2"] - 10 || m["skip: without"] > m["skip: with"] - 10 ||
            m["norm: post"] > m["norm: pre"] || m["dropout: 0"] > 90 }'
 prints '2, 4, 6, 8 layers, BLEU 23.7, 25.3, 25.8, 25.5'
 draws ablations
 
-lesson families --steps "$(steps 150 5)"
+lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
-learns 'all three learn; the decoder cannot predict the words after it' \
+shows 'all three learn; the decoder cannot predict the words after it' \
     'NR <= 5 { first += $4 / 5 } NR > 145 { fills += $2 / 5; goes_on += $3 / 5; rewrites += $4 / 5 }
      END { exit bad || NR != 150 || rewrites > first / 50 || fills > 1.5 || goes_on > 1.2 || goes_on < 0.6 }'
 numbers() { sed -n "s/$1/\\1 \\2/p" stdout; }
 numbers '.*right verbs in 60 held-out sentences: encoder \([0-9]*\), decoder \([0-9]*\)' >verbs
 numbers '  \([0-9]*\) of \(60\) held-out sentences right' >passive
 that "one line about verbs, one about the passive voice" [ "$(cat verbs passive | wc -l)" -eq 2 ]
-learned "verbs" awk '{ exit !($1 >= 55 && $2 <= 30) }' verbs
-learned "passive voice" awk '{ exit !($1 >= 55) }' passive
+that "verbs" awk '{ exit !($1 >= 55 && $2 <= 30) }' verbs
+that "passive voice" awk '{ exit !($1 >= 55) }' passive
 prints '-> the '
 draws families
 lesson families --steps 1
@@ -400,16 +393,16 @@ hull=$(sed -n 's/.*no point lies more than \([^ ]*\) beyond.*/\1/p' stdout)
 that "outputs lie within the hull of the values, not $hull beyond" awk "BEGIN { exit !(${hull:-1} < 1e-5) }"
 draws attention_geometry
 
-lesson seq2seq --steps "$(steps 150 5)" --length "$(steps 10 3)" --word abcab --timed 16
+lesson seq2seq --steps 150 --length 10 --word abcab --timed 16
 prints 'attention     output: '
 csv seq2seq.csv length,fixed,attention,transformer
-learns 'on the longest words, attention is far above the fixed vector' \
+shows 'on the longest words, attention is far above the fixed vector' \
     '{ gap = $3 - $2 } END { exit gap < 0.2 || NR != 10 }'
 for file in seq2seq_attention.csv seq2seq_transformer.csv; do
     data=seq2seq.1/$file
     that "header of $file" [ "$(head -n 1 $data)" = said,a,b,c,a,b ]
     same $data seq2seq.3/$file
-    learns 'the weights of a letter add up to 1' \
+    shows 'the weights of a letter add up to 1' \
         '{ sum = 0; for (i = 2; i <= 6; i++) sum += $i } abs(sum - 1) > 1e-5 { bad = 1 } END { exit bad || NR != 6 }'
 done
 data=seq2seq.1/seq2seq_time.csv
@@ -455,12 +448,12 @@ shows 'three processes: 0 has shards 0-1, 1 has 2-4, 2 has 5-7, and none has 4-5
      $1 == 3 { nodes++ } END { exit bad || !none || nodes != 15 || NR != 120 }'
 draws shards
 
-lesson digits --steps "$(steps 60 5)"
+lesson digits --steps 60
 csv digits.csv step,convolutional,linear
-learns 'the convolutional network learns, the linear layer does not' \
+shows 'the convolutional network learns, the linear layer does not' \
     'NR > 50 { network += $2 / 10; layer += $3 / 10 } END { exit NR != 60 || network > 1.8 || layer < 2.1 }'
 
-lesson curvature --steps "$(steps 1000 20)"
+lesson curvature --steps 1000
 prints 'Second derivatives, the Hessian: [[-0.7300, 0.0000], [0.0000, 2.0000]]'
 csv curvature.csv newton,start,step,a,b,f
 shows "gradient descent ends in the bowl twice, Newton's step in the bowl and at the saddle" \
@@ -468,30 +461,30 @@ shows "gradient descent ends in the bowl twice, Newton's step in the bowl and at
      END { exit abs(a["00"] - 1) > 1e-2 || abs(a["01"] - 1) > 1e-2 || abs(a["11"] - 1) > 1e-3 || abs(a["10"]) > 1e-3 ||
                 far["11"] > 1 || NR != 136 }'
 csv curvature_training.csv rate,step,curvature,loss
-learns 'the curvature rises to 2 / rate and stays; with a smaller rate it is not held there' \
+shows 'the curvature rises to 2 / rate and stays; with a smaller rate it is not held there' \
     '$1 > 0.09 && $2 >= 500 { n++; if ($3 < 16 || $3 > 24) bad = 1 } $1 < 0.09 && $3 > 22 { above = 1 }
      END { exit bad || n != 51 || !above }'
-learned 'the curvature is that of three losses' awk '/three losses/ { n++; d = $(NF - 6) - $(NF - 2); if (d < 0) d = -d
+that 'the curvature is that of three losses' awk '/three losses/ { n++; d = $(NF - 6) - $(NF - 2); if (d < 0) d = -d
     if (d > 0.01 * $(NF - 2)) bad = 1 } END { exit bad || n != 3 }' stdout
 draws curvature
 "$programs/curvature" --rate 5 --steps 100 --language en --out curvature.5 >stdout 2>stderr
 prints 'the loss grows without limit'
 
-lesson differential_equation --steps "$(steps 1500 10)"
+lesson differential_equation --steps 1500
 csv differential_equation.csv x,u,solution
-learns 'u is the solution' \
+shows 'u is the solution' \
     'abs($2 - $3) > 1e-3 || abs($3 - sin(3.14159265 * $1)) > 1e-5 { bad = 1 } END { exit bad || NR != 64 }'
 draws differential_equation
 
-lesson gradient_penalty --steps "$(steps 400 3)"
+lesson gradient_penalty --steps 400
 csv gradient_penalty.csv x,y
-learned 'the norm of the gradient is near 1' \
+that 'the norm of the gradient is near 1' \
     awk '/norm/ { n++; if ($NF < 0.8 || $NF > 1.2) bad = 1 } END { exit bad || n != 2 }' stdout
 draws gradient_penalty
 
-lesson moons --steps "$(steps 300 20)"
+lesson moons --steps 300
 csv moons.csv left,x,y
-learns 'the points contract' '$1 == 40 { before += abs($3 - 0.25) } $1 == 0 { after += abs($3 - 0.25) }
+shows 'the points contract' '$1 == 40 { before += abs($3 - 0.25) } $1 == 0 { after += abs($3 - 0.25) }
     END { exit NR != 5000 || after > 0.7 * before }'
 draws moons
 
@@ -521,15 +514,12 @@ if command -v dot >/dev/null && command -v fc-list >/dev/null; then
     done
 fi
 
-if [ "${SHORT-}" != yes ]; then
-    lesson compress --curve --streams 1 --layers 1 --heads 1 --window 32
-    csv compress.csv byte,bits_per_byte,mean
-    shows 'the mean falls below two thirds of what the first bytes cost' '{ if (NR == 1) first = $2; mean = $3 }
-        END { exit !(mean < first * 2 / 3 && mean > 1) }'
-    same compress.1/compress.k compress.3/compress.k
-    draws compress
-fi
-
+lesson compress --curve --streams 1 --layers 1 --heads 1 --window 32
+csv compress.csv byte,bits_per_byte,mean
+shows 'the mean falls below two thirds of what the first bytes cost' '{ if (NR == 1) first = $2; mean = $3 }
+    END { exit !(mean < first * 2 / 3 && mean > 1) }'
+same compress.1/compress.k compress.3/compress.k
+draws compress
 # The smallest run: a picture of one epoch.
 lesson copy_task --width 64 --layers 1 --batch 2 --epochs 1
 draws copy_task
