@@ -222,7 +222,7 @@ async function atADesk() {
     that('d_k = 1', (await b.value(text('#softmax-state'))).startsWith('dₖ = 1:'));
 
     // Section 7: a word moved by keys, and the heat.
-    that('Q, K, V and the width of a key are named', /Q, K and V.*√dₖ/s.test(await b.value(text('#geometry p'))));
+    that('Q, K, V and the width of a key are named', /Q, K and V.*√dₖ/s.test(await b.value(text('#geometry p:not(.lesson)'))));
     const kept = async () => Number((await b.value(text('#geometry-area'))).match(/([\d.]+) %/)[1]);
     await tabTo(b, '#temperature');
     const before = await kept();

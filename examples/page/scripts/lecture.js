@@ -110,11 +110,17 @@ function lectureKey(event) {
 }
 
 function startSections() {
-    const list = find('#sections');
+    const list = find('#sections'), titles = JSON.parse(find('#lessons').textContent);
     sections().forEach((section, i) => {
         const heading = find('h2', section);
         heading.dataset.number = i + 1;
         heading.tabIndex = -1;
+        const lessons = element('p', { class: 'lesson' });
+        heading.after(lessons);
+        onLanguage(() => {
+            lessons.textContent = section.dataset.lesson.split(' ')
+                .map((n) => say('section_lesson', { n, title: titles[n][language] })).join(' ');
+        }, section);
         const to = element('a', { href: `#${section.id}`, 'data-text': `${section.id}_short` });
         list.append(element('li', {}, to));
     });

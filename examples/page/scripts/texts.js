@@ -41,6 +41,7 @@ const texts = {
         'キーボードだけで操作できます。Tabで次の操作部品へ、← → で画面に見えている図を一歩ずつ進めます。設定はすべてこの' +
             'ページのアドレスに入るので、リンクを渡せば、ほかの人にも同じものが見えます。',
     ],
+    section_lesson: ['Lesson {n}: {title}.', 'レッスン{n}：{title}。'],
     lecture: ['Lecture mode', '講義モード'],
     lecture_label: ['Lecture mode', '講義モード'],
     lecture_answer: ['Answer (A)', '答え（A）'],

@@ -1,5 +1,5 @@
 addTexts({
-    backward_short: ['Backward through it', 'その逆伝播'],
+    backward_short: ['A Transformer, backward', 'Transformerの逆伝播'],
     backward_title: ['The backward pass of a Transformer', 'Transformerの逆伝播'],
     backward_intro: [
         'Training needs the gradient of all 6,171 weights. It comes the same way as in section {#gradient}: from the ' +
