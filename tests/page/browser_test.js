@@ -591,7 +591,6 @@ async function projectors() {
                 const before = await b.value(look);
                 await b.key('ArrowRight');
                 that(`${what}, ${p}: the right arrow changes what is seen`, await b.value(look) !== before);
-                if (isWide && await b.value(place) === p) await slideIsRight(b, `${what}, a step on`, height);
             }
             same('complaints of the console', b.complaints.join('; '), '');
             await b.close();
@@ -599,23 +598,30 @@ async function projectors() {
     }
 }
 
-// Each step of the two backward passes, the answers, and the controls.
+// A step of each kind of the slide's stepper: those that differ in what is written or in the number of their pictures.
+const KINDS_OF_STEPS = `(() => {
+    const stepper = stepperInView(), kinds = new Map();
+    for (stepper.go(0); stepper; stepper.by(1)) {
+        const words = [...shown.querySelectorAll('.words')].map((e) => e.textContent.replace(/[\\d−.]+/g, '#')).join();
+        kinds.set(words + shown.querySelectorAll('.figure figure').length, stepper.at());
+        if (stepper.ended(1)) break;
+    }
+    return [...kinds.values()];
+})()`;
+
+// The steps of each slide, its answer, and its controls.
 async function slides() {
     const [width, height] = [1280, 720];
     for (const lang of ['en', 'ja']) {
         const b = await ready(`gradient?lecture=true&lang=${lang}`, { width, height });
-        for (const [id, n] of [['gradient', 1], ['backward', 1], ['backward', 2]]) {
-            await b.value(`showSection(document.querySelector('#${id}'), ${n}), stepperInView().go(0)`);
-            const steps = await b.value("Number(stepperInView().root.querySelector('input').max)");
-            for (let i = 0; i < steps; i++) {
-                await slideIsRight(b, `${lang}, step ${await b.value('stepperInView().at()')}`, height);
-                await b.key('ArrowRight');
-            }
-        }
         const all = await b.value(`sections().flatMap((s) => slidesOf(s).map((n) => [s.id, n]))`);
         for (const [id, n] of all) {
             const what = `${lang}, ${id} ${n}`;
             await b.value(`showSection(document.querySelector('#${id}'), ${n})`);
+            for (const step of await b.value(`stepperInView() ? ${KINDS_OF_STEPS} : []`)) {
+                await b.value(`stepperInView().go(${step})`);
+                await slideIsRight(b, `${lang}, step ${step}`, height);
+            }
             await b.key('a');
             await b.value(DRAWN);
             const answer = await b.value(`(({ top, bottom }) => [top, bottom])(seen('.ask[open] p').getBoundingClientRect())`);
