@@ -49,7 +49,8 @@ int main(int argc, char **argv)
         "Trains the models of the web page: the network of spiral.c, and a Transformer of 6,171 parameters that sorts or\n"
         "reverses six digits. Prints the SHA-256 of the files of their weights. The page trains the same models in the\n"
         "browser, and shows the same hashes as this program with the seed 0.\n\n"
-        "sh examples/run.sh page also writes the page itself, out/page.html: one file, which opens by a double click.",
+        "sh examples/run.sh page also writes the page itself, out/page.html: one file, which opens by a double click.\n"
+        "sh examples/run.sh page --publish FOLDER writes only a folder with the page for a static web server.",
         options });
     train_spiral();
     train_sorter(TASK_SORT, "sort", "page_sort.safetensors");

@@ -18,6 +18,7 @@ backprop and architectures); on other systems it prints how to install them.
   NAME --help     describes an example and its options
   gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html; --language ja: in Japanese
   page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
+  page --publish FOLDER   writes that page as a folder for a static web server, with FOLDER/index.html
   tiny            needs a C compiler alone; without arguments it runs both commands, tiny skip and tiny gpt
   course [FOLDER] makes the folder for a class, out/course: ten assignments cut out of tiny.c, with their check, without
                   readable solutions; --only NAME,NAME: these. Students need a C compiler alone.
@@ -87,6 +88,13 @@ if [ "$name" = spiral ] && [ $# -gt 0 ]; then
     exit 2
 fi
 
+publish=''
+if [ "$name:${1-}" = page:--publish ]; then
+    publish=${2-}
+    [ -n "$publish" ] && [ $# -eq 2 ] || { say "examples/run.sh: page --publish: expected a FOLDER"; exit 2; }
+    [ -z "$processes" ] || { say "examples/run.sh: page --publish has no --processes"; exit 2; }
+fi
+
 # tiny.c needs nothing but a compiler, so it is built without the library.
 run_tiny() {
     need cc
@@ -140,6 +148,13 @@ quietly meson compile -C "$root/build" "$target"
 program=$root/build/$program
 case $name:${1-} in
 page:--help | page:-h) ;;
+page:--publish)
+    need_wasm
+    # .nojekyll: GitHub Pages takes the files as they are.
+    python3 "$root/examples/page/make.py" "$root/build" "$publish/index.html" && : >"$publish/.nojekyll" &&
+        cp "$root/LICENSE" "$publish/LICENSE.txt" || exit 1
+    say "$publish: a folder for a static web server"
+    exit 0 ;;
 page:*)
     need_wasm
     python3 "$root/examples/page/make.py" "$root/build" out/page.html || exit 1 ;;

@@ -275,6 +275,46 @@ for english, japanese in [('README.md', 'README.ja.md'), ('examples/README.md', 
     for command in sorted((one - other) + (other - one)):
         fail(f'{english} has `{command}` {one[command]} times, {japanese} {other[command]} times')
 
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+def sections_of_page():
+    """{id: (numbers of its lessons, (English, Japanese) name)} of each section that make.py lists."""
+    found = {}
+    listed = re.search(r'^SECTIONS = \[(.*?)\]', read('examples/page/make.py'), re.M | re.S)[1]
+    for name in re.findall(r'"(\w+)"', listed):
+        folder = f'examples/page/sections/{name}'
+        numbers = re.search(rf'<section id="{name}" data-lesson="([\d ]+)">', read(f'{folder}/section.html'))
+        names = re.search(rf"\b{name}_short:\s*\[\s*'(.*?)',\s*'(.*?)',?\s*\]", read(f'{folder}/texts.js'))
+        if not numbers or not names:
+            fail(f'{folder}: no data-lesson, or no {name}_short')
+        else:
+            found[name] = numbers[1].split(), names.groups()
+    return found
+
+
+# Each section names its lessons, each lesson its sections by name, and so does the lecture of 90 minutes.
+sections = sections_of_page()
+for i, (lessons, quote, plan, shown) in enumerate((
+        ('examples/README.md', '“([^”]*)”', 'docs/ninety_minutes.md', r'page ((?:"[^"]*"(?:, )?)+)'),
+        ('examples/README.ja.md', '「([^」]*)」', 'docs/ja/ninety_minutes.md', r'ページ((?:「[^」]*」)+)'))):
+    told = {}
+    for number, chapter in re.findall(r'^## (\d+)\. (.*?)(?=^## )', read(lessons), flags=re.M | re.S):
+        line = re.search(r'^(?:On the page: |ページの節：)(.*)', chapter, re.M)
+        told[number] = re.findall(quote, line[1]) if line else []
+    for number, names in told.items():
+        wanted = [names_of[i] for numbers, names_of in sections.values() if number in numbers]
+        if sorted(names) != sorted(wanted):
+            fail(f'{lessons}: lesson {number} names the sections {names} of the page, which has {wanted} for it')
+    for number in {n for numbers, _ in sections.values() for n in numbers} - set(told):
+        fail(f'{lessons}: there is no lesson {number}, which a section of the page names')
+    known = {names_of[i] for _, names_of in sections.values()}
+    named = [name for run in re.findall(shown, read(plan)) for name in re.findall('["「]([^"」]*)["」]', run)]
+    if not named:
+        fail(f'{plan}: no section of the page')
+    for name in named:
+        if name not in known:
+            fail(f'{plan}: the page has no section {name}')
+
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
 def gallery_of(name):

@@ -57,7 +57,25 @@ that "run.sh writes the page" [ -s clone/out/page.html ]
 if python3 "$root/examples/page/make.py" "$build" made/page.html >stdout 2>stderr; then ok; else wrong "make.py"; cat stderr; fi
 that "no warnings" [ ! -s stderr ]
 same clone/out/page.html made/page.html
-that "at most 600 KB" [ "$(wc -c <made/page.html)" -le 600000 ]
+that "at most 640 KB" [ "$(wc -c <made/page.html)" -le 640000 ]
+# A folder for a static web server, by one command, which the workflow uses.
+if (cd clone && BUILT=$build REAL_MESON=$(command -v meson) PATH=$PWD/bin:$PATH \
+    sh examples/run.sh page --publish 'a site/kaeru') >stdout 2>stderr
+then ok; else wrong "run.sh page --publish"; cat stderr; fi
+same 'clone/a site/kaeru/index.html' made/page.html
+same 'clone/a site/kaeru/LICENSE.txt' "$root/LICENSE"
+that "what is published" [ "$(ls -A 'clone/a site/kaeru' | tr '\n' ' ')" = '.nojekyll LICENSE.txt index.html ' ]
+for wrong_use in --publish '--publish a b' '--publish a --seed 1'; do
+    # shellcheck disable=SC2086 # words
+    sh "$root/examples/run.sh" page $wrong_use >stdout 2>stderr
+    that "page $wrong_use is refused" [ $? -eq 2 ]
+    that "page $wrong_use is told" grep -qx 'examples/run.sh: page --publish: expected a FOLDER' stderr
+done
+workflow=$root/.github/workflows/page.yml
+that "the workflow publishes by this command" grep -q 'run: sh examples/run.sh page --publish out/site$' "$workflow"
+that "and uploads that folder" grep -q 'path: out/site$' "$workflow"
+that "without secrets" [ "$(grep -c 'secrets\.' "$workflow")" -eq 0 ]
+
 # The only address is the name of SVG's elements.
 that "no network" [ "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]+' made/page.html | sort -u)" = http://www.w3.org ]
 

@@ -19,11 +19,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-LARGEST = 600 * 1000
+LARGEST = 640 * 1000
 
 # The sections in their order. Each is a folder of sections/ with section.html and scripts; its texts are in texts.js.
-SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry", "positions", "transformer", "compress",
-            "bits"]
+SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry", "positions", "transformer", "backward",
+            "compress", "bits"]
 
 # How the text of the section compress is compressed: a network that a page can train in seconds.
 PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
@@ -136,6 +136,15 @@ def section_html(name):
     return read(f"sections/{name}/section.html").replace("{{training}}", training)
 
 
+def lessons():
+    """{"1": ["Backprop by hand", "逆伝播を手で追う"], ...}: the headings of the lessons, which the sections name."""
+    pair = []
+    for name in ("README.md", "README.ja.md"):
+        with open(os.path.join(os.path.dirname(HERE), name), encoding="utf-8") as file:
+            pair.append(dict(re.findall(r"^## (\d+)\. (.*)", file.read(), flags=re.M)))
+    return {number: [title, pair[1][number]] for number, title in pair[0].items()}
+
+
 def scripts():
     """main.js, where a line "// @include NAME" is replaced by that file, and "// @sections" by the scripts of all sections."""
     files = [os.path.relpath(path, HERE) for name in SECTIONS
@@ -152,6 +161,7 @@ def main():
     parts = {
         "style": read("style.css"),
         "native": json.dumps(native_hashes(build)),
+        "lessons": json.dumps(lessons(), ensure_ascii=False),
         "packed": base64.b64encode(native_packed(build)).decode(),
         "engine": base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode(),
         "sections": "\n".join(map(section_html, SECTIONS)),

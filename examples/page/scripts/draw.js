@@ -40,12 +40,19 @@ const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵�
 
 const subscript = (digits) => [...digits].map((d) => '₀₁₂₃₄₅₆₇₈₉'[d]).join('');
 
+// How many pixels a unit of a picture has in a lecture: 12 units, the smallest letters of pictures, are as high as the texts.
+const lectureZoom = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 12;
+
+// The width and the height, in units, of a picture of a lecture: what the style sheet leaves for it. Null outside of lectures.
+function lectureRoom(target) {
+    if (!lecture || !target.clientHeight) return null;
+    return [target.clientWidth / lectureZoom(), target.clientHeight / lectureZoom()];
+}
+
 // The width and the height in which a chart is drawn: as its place, so that its letters have their size; in a place wider than
-// `widest` they grow. In a lecture it fills what the style sheet leaves for it, in larger letters.
+// `widest` they grow. In a lecture it fills its place.
 function sizeOf(target, height, widest = 420) {
-    const most = lecture ? parseFloat(getComputedStyle(target).maxHeight) : NaN, zoom = 1.2;
-    return most && target.clientWidth ? [target.clientWidth / zoom, Math.min(height, most / zoom)]
-        : [Math.min(Math.max(target.clientWidth || widest, 250), widest), height];
+    return lectureRoom(target) ?? [Math.min(Math.max(target.clientWidth || widest, 250), widest), height];
 }
 
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
@@ -66,7 +73,8 @@ function chart(target, o) {
     const atX = (v) => scale(v, o.x, left, width - right);
     const atY = (v) => Math.min(Math.max(toY(v), top - 4), height - bottom + 4);
     const parts = [];
-    for (const tick of o.log ? decades(o.y) : steps(o.y)) {
+    const lines = Math.max(1, Math.min(5, Math.floor((height - top - bottom) / 16)));
+    for (const tick of o.log ? decades(o.y, lines + 1) : steps(o.y, lines)) {
         parts.push(svg('line', { x1: left, x2: width - right, y1: atY(tick), y2: atY(tick), stroke: LINE }),
             svg('text', { x: left - 6, y: atY(tick) + 4, class: 'tick', 'text-anchor': 'end' },
                 o.log ? `10${raised(String(Math.round(Math.log10(tick))).replace('-', '−'))}` : show(tick)));
@@ -124,16 +132,17 @@ function legend(curves, right, y) {
     return parts;
 }
 
-function decades([from, to]) {
+// At most about `most` powers of ten.
+function decades([from, to], most) {
     const all = [];
     const first = Math.ceil(Math.log10(from) - 1e-9), last = Math.floor(Math.log10(to) + 1e-9);
-    const stride = Math.max(1, Math.ceil((last - first) / 6));
+    const stride = Math.max(1, Math.ceil((last - first) / most));
     for (let e = first; e <= last; e += stride) all.push(10 ** e);
     return all;
 }
 
-function steps([from, to]) {
-    const rough = (to - from) / 5, power = 10 ** Math.floor(Math.log10(rough));
+function steps([from, to], most = 5) {
+    const rough = (to - from) / most, power = 10 ** Math.floor(Math.log10(rough));
     const stride = [1, 2, 5, 10].map((m) => m * power).find((m) => m >= rough);
     const all = [];
     for (let v = Math.ceil(from / stride) * stride; v <= to + 1e-9; v += stride) all.push(Number(v.toPrecision(12)));
@@ -146,7 +155,8 @@ function steps([from, to]) {
 // says what the numbers are, to those who hear the figure.
 function bars(target, values, o) {
     const [width, height] = sizeOf(target, o.height);
-    const top = 20, bottom = 24, [from, to] = o.y, wide = width / values.length, thick = Math.min(46, 0.66 * wide);
+    const [from, to] = o.y, wide = width / values.length, thick = Math.min(46, 0.66 * wide);
+    const top = 20, bottom = from < 0 ? 36 : 24;            // the number of a bar below 0 stands above its label
     const atY = (v) => top + (height - top - bottom) * (to - Math.min(Math.max(v, from), to)) / (to - from);
     const text = o.text ?? ((v) => show(v, 3));
     const bar = (v, i) => svg('rect', { x: (i + 0.5) * wide - thick / 2, width: thick, y: Math.min(atY(v), atY(0)),
@@ -164,12 +174,14 @@ function bars(target, values, o) {
 
 // ---- heat maps -------------------------------------------------------------------------------------------------------
 
-// A matrix as cells of `size` pixels with a scale below. options: { most, size, gap, signed, rowLabels, columnLabels, tell }.
+// A matrix as cells of `size` pixels, in a lecture as large as there is room for, with a scale below if there is room. options:
+// { most, size, gap, signed, rowLabels, columnLabels, tell }.
 // 0 has the color of the paper and `most` is blue; or, if signed, -most is blue and most is vermilion.
 // tell(row, column, value) is the text for a cell that is pointed at, touched, or reached by the arrow keys; it comes below.
 function heatMap(figure, values, columns, o) {
-    const picture = find('svg', figure), rows = values.length / columns, size = o.size;
-    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1, zoom = lecture ? 1.6 : 1;
+    const picture = find('svg', figure), rows = values.length / columns, room = lectureRoom(picture);
+    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1, scale = !room || room[0] >= left + 132 ? 36 : 0;
+    const size = room ? Math.min((room[0] - left - 1) / columns, (room[1] - top - scale - 1) / rows) : o.size;
     const { most, signed, gap } = o;
     const parts = [svg('rect', { x: left, y: top, width: columns * size, height: rows * size, class: 'ground' })];
     for (let i = 0; i < rows; i++) {
@@ -182,12 +194,13 @@ function heatMap(figure, values, columns, o) {
         class: 'cell', 'text-anchor': 'middle' }, label)));
     (o.rowLabels ?? []).forEach((label, i) => parts.push(svg('text', { x: left - 6, y: top + (i + 0.5) * size + 4,
         class: 'cell', 'text-anchor': 'end' }, label)));
-    const below = top + rows * size, width = Math.max(left + columns * size + 1, left + 132);
-    parts.push(...colorScale(left, below + 8, most, signed), svg('rect', { class: 'pointed', width: size - gap,
-        height: size - gap, fill: 'none', visibility: 'hidden' }));
-    picture.setAttribute('viewBox', `0 0 ${width} ${below + 36}`);
-    picture.setAttribute('width', zoom * width);
-    picture.setAttribute('height', zoom * (below + 36));
+    const below = top + rows * size;
+    if (scale) parts.push(...colorScale(left, below + 8, most, signed));
+    parts.push(svg('rect', { class: 'pointed', width: size - gap, height: size - gap, fill: 'none', visibility: 'hidden' }));
+    const [width, height] = room ?? [Math.max(left + columns * size + 1, left + 132), below + scale];
+    picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    picture.setAttribute('width', width);
+    picture.setAttribute('height', height);
     picture.replaceChildren(...parts);
     if (!figure.map) startPointing(figure);
     figure.map = { values, columns, rows, left, top, size, tell: o.tell };

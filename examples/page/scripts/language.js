@@ -30,13 +30,13 @@ function inLanguage(rule) {
     return language === 0 ? rule : RULE_WORDS.reduce((text, [words, japanese]) => text.replace(words, japanese), rule);
 }
 
-// Calls draw now and whenever the language changes, or the room.
-function onLanguage(draw) {
-    redraws.push(draw);
+// Calls draw now and whenever the language changes, or the room; in a lecture only if it is the one of that section.
+function onLanguage(draw, section = null) {
+    redraws.push({ draw, section });
     draw();
 }
 
-const drawAgain = () => redraws.forEach((draw) => draw());
+const drawAgain = () => redraws.forEach(({ draw, section }) => { if (!lecture || !section || section === shown) draw(); });
 
 function setLanguage(index) {
     language = index;

@@ -1,23 +1,34 @@
-// The sections: their numbers, the list of them, the one in view, and the lecture mode, which shows one section in large type.
+// The sections: their numbers, the list of them, the one in view, and the lecture mode.
+//
+// A lecture shows one slide of a section at a time: the question above, a figure below. An element with data-slide="1 2" is on
+// these slides of its section, any other on all of them. Controls wait behind a key, except those with data-slide.
 
 const sections = () => [...document.querySelectorAll('main > section')];
 const numberOf = (id) => sections().findIndex((s) => s.id === id) + 1;
 
-let lecture = false, shown = null;                          // shown: the section of the lecture
+let lecture = false, shown = null, slide = 1;               // shown: the section of the lecture
 
 function sectionInView() {
     if (lecture) return shown;
     return sections().filter((s) => s.getBoundingClientRect().top < innerHeight / 2).pop() ?? null;
 }
 
-function showSection(section) {
-    shown = section;
+const onSlides = (e) => e.dataset.slide.split(' ').map(Number);
+const slidesOf = (section) => [...new Set([1, ...[...section.querySelectorAll('[data-slide]:not([hidden])')]
+    .flatMap(onSlides)])].sort((a, b) => a - b);
+
+function showSection(section, n = 1) {
+    [shown, slide] = [section, n];
     if (lecture) {
         sections().forEach((s) => s.classList.toggle('shown', s === section));
-        const n = sections().indexOf(section);
-        find('#lecture-place').textContent = `${n + 1} / ${sections().length}`;
-        find('#lecture-back').disabled = n === 0;
-        find('#lecture-on').disabled = n === sections().length - 1;
+        section.querySelectorAll('[data-slide]').forEach((e) => e.classList.toggle('off', !onSlides(e).includes(n)));
+        closeAnswers();
+        const at = sections().indexOf(section), slides = slidesOf(section);
+        find('#lecture-place').textContent = `${at + 1} / ${sections().length}`
+            + (slides.length > 1 ? ` · ${slides.indexOf(n) + 1} / ${slides.length}` : '');
+        find('#lecture-back').disabled = at === 0 && n === slides[0];
+        find('#lecture-on').disabled = at === sections().length - 1 && n === slides[slides.length - 1];
+        setSettings(false);
         drawAgain();
         scrollTo({ top: 0 });
     } else {
@@ -27,28 +38,89 @@ function showSection(section) {
     noteChange();
 }
 
-function setLecture(on) {
+function setLecture(on, n = 1) {
     const section = sectionInView() ?? sections()[0];
     lecture = on;
     document.documentElement.classList.toggle('lecture', on);
     find('#lecture-bar').hidden = !on;
     sections().forEach((s) => s.classList.remove('shown'));
-    if (!on) drawAgain();
-    showSection(section);
+    if (!on) {
+        setSettings(false);
+        document.querySelectorAll('.off').forEach((e) => e.classList.remove('off'));
+        drawAgain();
+    }
+    showSection(section, slidesOf(section).includes(n) ? n : 1);
 }
 
-// The section n places further on, if there is one.
+// The controls of the figure are in the place of the question, or not.
+function setSettings(on) {
+    document.documentElement.classList.toggle('settings', on);
+    find('#lecture-settings').setAttribute('aria-pressed', String(on));
+    if (!on) return;
+    closeAnswers();
+    seen('.figure .controls :is(input, select, button):enabled')?.focus();
+}
+
+const closeAnswers = () => shown.querySelectorAll('.ask').forEach((e) => { e.open = false; });
+
+// The answer is in the place of the question, or not.
+function turnAnswer() {
+    setSettings(false);
+    const ask = seen('.ask');
+    if (ask) ask.open = !ask.open;
+}
+
+// The first of these that the lecture shows.
+const seen = (selector) => [...shown.querySelectorAll(selector)].find((e) => e.getClientRects().length);
+
+// The slide n places further on, if there is one: of this section, or of the one behind it.
 function turn(n) {
-    const next = sections()[sections().indexOf(shown) + n];
-    if (next) showSection(next);
+    const slides = slidesOf(shown), other = sections()[sections().indexOf(shown) + n];
+    const next = slides[slides.indexOf(slide) + n];
+    if (next) showSection(shown, next);
+    else if (other) showSection(other, n > 0 ? 1 : slidesOf(other).pop());
+}
+
+// What the arrow keys do: a step of the figure that is seen; behind its last step comes the next slide.
+function onward(n) {
+    const stepper = stepperInView();
+    if (stepper && !stepper.ended(n)) stepper.by(n);
+    else turn(n);
+}
+
+// The keys of a lecture. PageUp and PageDown are those of remote controls.
+const LECTURE_KEYS = {
+    PageUp() { turn(-1); }, PageDown() { turn(1); }, ArrowLeft() { onward(-1); }, ArrowRight() { onward(1); },
+    a() { turnAnswer(); }, c() { setSettings(!document.documentElement.classList.contains('settings')); },
+    ' '() { seen('button.main:enabled')?.click(); },
+    Escape() {
+        if (!document.documentElement.classList.contains('settings')) return setLecture(false);
+        setSettings(false);
+        find('h2', shown).focus();
+    },
+};
+
+function lectureKey(event) {
+    const own = event.target.closest?.('input, select, textarea, [role=slider], [data-cells], pre');
+    const free = ['PageUp', 'PageDown', 'Escape'].includes(event.key);
+    const act = LECTURE_KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act || own && !free || event.key === ' ' && event.target.closest('button, summary')) return;
+    act();
+    event.preventDefault();
 }
 
 function startSections() {
-    const list = find('#sections');
+    const list = find('#sections'), titles = JSON.parse(find('#lessons').textContent);
     sections().forEach((section, i) => {
         const heading = find('h2', section);
         heading.dataset.number = i + 1;
         heading.tabIndex = -1;
+        const lessons = element('p', { class: 'lesson' });
+        heading.after(lessons);
+        onLanguage(() => {
+            lessons.textContent = section.dataset.lesson.split(' ')
+                .map((n) => say('section_lesson', { n, title: titles[n][language] })).join(' ');
+        }, section);
         const to = element('a', { href: `#${section.id}`, 'data-text': `${section.id}_short` });
         list.append(element('li', {}, to));
     });
@@ -61,17 +133,14 @@ function startSections() {
     }
     find('#lecture').addEventListener('click', () => setLecture(true));
     find('#lecture-off').addEventListener('click', () => setLecture(false));
-    find('#lecture-back').addEventListener('click', () => turn(-1));
-    find('#lecture-on').addEventListener('click', () => turn(1));
-    document.addEventListener('keydown', (event) => {
-        if (!lecture || withCommand(event)) return;
-        // The remote controls of lecturers send these keys.
-        const n = { PageUp: -1, PageDown: 1 }[event.key];
-        if (n) turn(n);
-        else if (event.key === 'Escape') setLecture(false);
-        else return;
-        event.preventDefault();
-    });
+    find('#lecture-back').addEventListener('click', () => onward(-1));
+    find('#lecture-on').addEventListener('click', () => onward(1));
+    find('#lecture-answer').addEventListener('click', turnAnswer);
+    find('#lecture-settings').addEventListener('click', LECTURE_KEYS.c);
+    document.addEventListener('keydown', (event) => { if (lecture && !withCommand(event)) lectureKey(event); });
+    // A picture of a lecture has the size that the texts around it leave.
+    const sizes = new ResizeObserver(() => { if (lecture) requestAnimationFrame(drawAgain); });
+    for (const part of document.querySelectorAll('.figure svg, .fills')) sizes.observe(part);
     addEventListener('scroll', noteChange, { passive: true });
     whereNow = () => sectionInView()?.id ?? '';
 }
@@ -84,9 +153,10 @@ function openSection() {
         width = innerWidth;
     });
     const inLecture = keep('lecture', 'false', () => String(lecture)) === 'true';
+    const n = Number(keep('slide', '1', () => String(lecture ? slide : 1)) ?? 1);
     const section = sections().find((s) => s.id === link.section);
     history.scrollRestoration = section ? 'manual' : 'auto';
     shown = section ?? null;
     if (section) section.scrollIntoView();
-    if (inLecture) setLecture(true);
+    if (inLecture) setLecture(true, n);
 }

@@ -28,7 +28,7 @@ async function begin() {
     startSoftmax(engine);
     startGeometry(engine);
     startPositions(engine);
-    startTransformer(engine, bits);
+    startBackward(engine, startTransformer(engine, bits));
     startCompress(engine, find('#packed').textContent.trim());
     openSection();
     document.body.classList.add('ready');

@@ -34,25 +34,21 @@ function makeStepper(root, changed) {
     return stepper;
 }
 
-// The stepper whose figure is in the middle of the window takes the arrow keys; in a lecture, the nearest one of the section.
+// The stepper whose figure is in the middle of the window takes the arrow keys; in a lecture, the one of the slide.
 function stepperInView() {
-    let best = null, distance = Infinity;
-    for (const one of steppers) {
-        const figure = one.root.closest('.figure'), box = figure.getBoundingClientRect();
-        if (!figure.getClientRects().length) continue;      // its section is not shown
-        const middle = innerHeight / 2, away = Math.max(0, box.top - middle, middle - box.bottom);
-        if (away < distance) [best, distance] = [one, away];
-    }
-    return distance === 0 || lecture ? best : null;
+    return steppers.find(({ root }) => {
+        const figure = root.closest('.figure'), box = figure.getBoundingClientRect(), middle = innerHeight / 2;
+        if (!figure.getClientRects().length) return false;  // its section is not shown
+        return lecture ? !root.closest('.off') : box.top <= middle && box.bottom >= middle;
+    });
 }
 
 document.addEventListener('keydown', (event) => {
     const n = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const taken = event.target.closest?.('input, select, textarea, [role=slider], [data-cells], pre');
-    if (!n || taken || withCommand(event)) return;
+    if (!n || lecture || taken || withCommand(event)) return;
     const stepper = stepperInView();
-    if (stepper && !stepper.ended(n)) stepper.by(n);
-    else if (lecture) turn(n);                              // behind the last step comes the next section
-    else return;
+    if (!stepper || stepper.ended(n)) return;
+    stepper.by(n);
     event.preventDefault();
 });

@@ -41,14 +41,19 @@ const texts = {
         'キーボードだけで操作できます。Tabで次の操作部品へ、← → で画面に見えている図を一歩ずつ進めます。設定はすべてこの' +
             'ページのアドレスに入るので、リンクを渡せば、ほかの人にも同じものが見えます。',
     ],
+    section_lesson: ['Lesson {n}: {title}.', 'レッスン{n}：{title}。'],
     lecture: ['Lecture mode', '講義モード'],
     lecture_label: ['Lecture mode', '講義モード'],
-    lecture_off: ['Leave', '終了'],
-    lecture_back: ['Section before', '前の節'],
-    lecture_on: ['Next section', '次の節'],
+    lecture_answer: ['Answer (A)', '答え（A）'],
+    lecture_settings: ['Controls (C)', '設定（C）'],
+    lecture_off: ['Leave (Esc)', '終了（Esc）'],
     lecture_keys: [
-        '← → step, and then go to the section before or after. PageUp and PageDown go there at once. Esc leaves.',
-        '← → で一歩ずつ進み、端まで行くと隣の節へ移ります。PageUpとPageDownは、すぐに隣の節へ移ります。Escで終了。',
+        'Lecture mode fills the screen with one figure and its question. ← and → step through the figure, and then go on ' +
+            'to the next one. PageUp and PageDown, the keys of a remote control, turn to the next figure at once. A shows ' +
+            'the answer, C the controls; the space bar presses the blue button.',
+        '講義モードでは、問いと図がひとつずつ、画面いっぱいに表示されます。← → で図を一歩ずつ進め、端まで行くと次の図へ移' +
+            'ります。PageUpとPageDown（リモコンのキー）は、すぐに次の図へ移ります。Aで答え、Cで設定を表示し、スペースキー' +
+            'で青いボタンを押します。',
     ],
     save_figure: ['Save figure:', '図を保存：'],
     save_svg: ['SVG', 'SVG'],

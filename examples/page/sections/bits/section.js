@@ -5,14 +5,15 @@ const HASHED = ['spiral', 'sort', 'reverse'];
 // native: what the native program printed when the page was made: { spiral: { steps, hash }, ... }.
 function startBits(native) {
     const here = {}, runs = {};
+    const written = (hash) => lecture ? `${hash.slice(0, 24)}…` : hash;       // a lecture has no room for more
     const draw = () => {
         const rows = HASHED.map((name) => {
             const mine = here[name];
             const verdict = !mine ? '' : mine === native[name].hash ? `<span class="good">${say('bits_equal')}</span>`
                 : `<span class="bad">${say('bits_differ')}</span>`;
             return `<tr><th scope="row">${say(`bits_${name}`)}<br>${verdict}</th>`
-                + `<td>${say('bits_native')} <code>${native[name].hash}</code><br>`
-                + `${say('bits_here')} <code id="hash-${name}">${mine ?? say('bits_not_yet')}</code></td></tr>`;
+                + `<td>${say('bits_native')} <code>${written(native[name].hash)}</code><br>`
+                + `${say('bits_here')} <code id="hash-${name}">${mine ? written(mine) : say('bits_not_yet')}</code></td></tr>`;
         });
         find('#bits-table').innerHTML = `<tbody>${rows.join('')}</tbody>`;
     };
@@ -25,7 +26,7 @@ function startBits(native) {
         find('#bits-run').disabled = false;
         find('#bits-run').focus();
     });
-    onLanguage(draw);
+    onLanguage(draw, find('#bits'));
     return {
         native,
         // A section tells how its model is trained at once, and the hash that it found.

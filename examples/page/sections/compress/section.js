@@ -115,5 +115,5 @@ function startCompress(engine, packed) {
     sentence.addEventListener('input', drawSentence);
 
     if (keep('unpacked', 'false', () => String(file === sample && state !== null)) === 'true') run.click();
-    onLanguage(draw);
+    onLanguage(draw, root);
 }

@@ -46,7 +46,8 @@ function startGeometry(engine) {
     }
 
     function draw() {
-        const t = 2 ** Number(temperature.value), n = Number(layers.value);
+        const t = 2 ** Number(temperature.value), n = Number(layers.value), room = lectureRoom(plane);
+        plane.style.setProperty('--letters', room ? `${12 * SIZE / Math.min(...room)}px` : '');
         const names = say('geometry_words').split(' ');
         find('output[for=temperature]').textContent = show(t, 2);
         find('#temperature').setAttribute('aria-valuetext', show(t, 2));
@@ -96,5 +97,5 @@ function startGeometry(engine) {
     begin();
     const wanted = (keep('words', wordsText(), wordsText) ?? '').split(' ').map(Number);
     if (wanted.length === 2 * WORDS && wanted.every(Number.isFinite)) words = wanted.map(clamp);
-    onLanguage(draw);
+    onLanguage(draw, root);
 }

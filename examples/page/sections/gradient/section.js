@@ -119,7 +119,7 @@ function startGradient(engine) {
         stepper.go(0);
         compute();
     });
-    onLanguage(compute);
+    onLanguage(compute, find('#gradient'));
 }
 
 // ---- what is known after a step -----------------------------------------------------------------------------------------
@@ -211,7 +211,8 @@ function describe(trace, state) {
 
 // ---- drawing the graph -----------------------------------------------------------------------------------------------
 
-const BOX = { width: 122, height: 70, along: 190, across: 92 };
+const BOX = { width: 122, height: 70, along: 190, across: 92, lines: [-14, 7, 26], gap: 32 };
+const LECTURE_BOX = { width: 82, height: 50, along: 150, across: 92, lines: [-10, 6, 21], gap: 18 };
 
 // Places nodes in layers: an operation after its inputs, a leaf just before its first user. An edge that spans several layers
 // gets a bend in each of them, so that it passes beside the boxes.
@@ -247,24 +248,27 @@ function layOut(trace) {
 
 function drawGraph(target, trace, state) {
     const { places, edges, layers } = layOut(trace);
-    const room = target.parentElement.clientWidth, wide = room > 600;
+    const space = lectureRoom(target), room = space ? space[0] : target.parentElement.clientWidth;
+    const box = space ? LECTURE_BOX : BOX, wide = Boolean(space) || room > 600;
     // A long graph is drawn closer before it is drawn smaller.
-    const along = Math.min(BOX.along, Math.max(BOX.width + 32, (room - BOX.width) / (layers.length - 1)));
+    const along = Math.min(box.along, Math.max(box.width + box.gap, (room - box.width - 12) / (layers.length - 1)));
     const across = Math.max(...layers.map((l) => l.length));
-    const stepAlong = wide ? along : BOX.height + 44, stepAcross = wide ? BOX.across : BOX.width + 12;
-    const length = (layers.length - 1) * stepAlong + (wide ? BOX.width : BOX.height) + 12;
-    const breadth = (across - 1) * stepAcross + (wide ? BOX.height : BOX.width) + 12;
+    const most = space ? (space[1] - box.height - 12) / (across - 1) : Infinity;
+    const stepAlong = wide ? along : box.height + 44;
+    const stepAcross = wide ? Math.min(box.across, Math.max(box.height + 6, most)) : box.width + 12;
+    const length = (layers.length - 1) * stepAlong + (wide ? box.width : box.height) + 12;
+    const breadth = (across - 1) * stepAcross + (wide ? box.height : box.width) + 12;
     const point = (p) => {
-        const along = p.layer * stepAlong + (wide ? BOX.width : BOX.height) / 2 + 6, aside = breadth / 2 + p.at * stepAcross;
+        const along = p.layer * stepAlong + (wide ? box.width : box.height) / 2 + 6, aside = breadth / 2 + p.at * stepAcross;
         return wide ? [along, aside] : [aside, along];
     };
-    const half = wide ? [BOX.width / 2, 0] : [0, BOX.height / 2];
+    const half = wide ? [box.width / 2, 0] : [0, box.height / 2];
     const current = state.backward > 0 ? trace.steps[state.backward - 1].node : trace.ops[state.forward - 1];
 
     const marks = [EDGE, BLUE, VERMILION].map((color, i) => svg('marker', { id: `arrow${i}`, viewBox: '0 0 8 8', refX: 7,
         refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' },
             svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
-    const parts = [svg('defs', {}, ...marks)], labels = [], seen = {};
+    const parts = [svg('defs', {}, ...marks)], labels = [], digits = space ? 4 : 5;
     for (const edge of edges) {
         const given = state.parts.get(`${edge.from} ${edge.to} ${edge.input}`);
         const active = edge.to === current;
@@ -295,20 +299,23 @@ function drawGraph(target, trace, state) {
         const known = node.leaf || state.known.has(i), gradient = state.gradients.get(i);
         const line = (text, kind, dy) => svg('text', { x, y: y + dy, class: kind, 'text-anchor': 'middle' }, text);
         const formula = node.leaf ? '' : inSymbols(trace, node.forward);
-        const short = formula.length > 11 ? `${node.op}(${node.in.map((j) => trace.nodes[j].shown).join(', ')})` : formula;
+        const short = formula.length > (space ? 8 : 11)
+            ? `${node.op}(${node.in.map((j) => trace.nodes[j].shown).join(', ')})` : formula;
         const title = node.leaf ? node.shown : `${node.symbol} = ${short}`;
         const isCurrent = i === current && state.at > 0;
         parts.push(svg('g', { opacity: known ? 1 : 0.45 },
-            svg('rect', { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9,
+            svg('rect', { x: x - box.width / 2, y: y - box.height / 2, width: box.width, height: box.height, rx: 9,
                 fill: node.leaf ? SOFT : PAPER, 'stroke-width': isCurrent ? 3 : 1.2,
                 stroke: isCurrent ? (state.backward > 0 ? VERMILION : BLUE) : EDGE }),
-            line(title, 'title', node.leaf && !node.trained ? 5 : -14),
-            ...(known && (!node.leaf || node.trained) ? [line(show(node.value[0], 5), 'value', 7)] : []),
+            line(title, 'title', node.leaf && !node.trained ? 5 : box.lines[0]),
+            ...(known && (!node.leaf || node.trained) ? [line(show(node.value[0], digits), 'value', box.lines[1])] : []),
             ...(gradient !== undefined && node.trained
-                ? [line(`d${node.symbol} = ${show(gradient, 5)}`, 'gradient', 26)] : [])));
+                ? [line(`d${node.symbol} = ${show(gradient, digits)}`, 'gradient', box.lines[2])] : [])));
     });
     const [width, height] = wide ? [length, breadth] : [breadth, length];
-    target.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    const [frameWidth, frameHeight] = space ? [Math.max(width, space[0]), Math.max(height, space[1])] : [width, height];
+    target.setAttribute('viewBox',
+        `${(width - frameWidth) / 2} ${(height - frameHeight) / 2} ${frameWidth} ${frameHeight}`);
     target.style.maxWidth = `${width}px`;
     const nodes = trace.nodes.map((n, i) =>
         (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)

@@ -56,5 +56,5 @@ function startNorm(engine) {
     find('.again', root).addEventListener('click', () => set(FIRST));
     kind.addEventListener('change', draw);
     output.addEventListener('change', draw);
-    onLanguage(draw);
+    onLanguage(draw, root);
 }

@@ -109,7 +109,7 @@ function startRace(engine) {
     }
     what.addEventListener('change', draw);
     training.open();
-    onLanguage(draw);
+    onLanguage(draw, root);
 }
 
 // The median; of an even number, the mean of the two in the middle.

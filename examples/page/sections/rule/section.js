@@ -96,5 +96,5 @@ function startRule(engine) {
     for (const [name, area, first] of [['forward', forward, 'forward'], ['backward', backward, 'start']]) {
         area.value = keep(name, null, () => area.value === EXERCISES[choice.value][first] ? null : area.value) ?? area.value;
     }
-    onLanguage(draw);
+    onLanguage(draw, find('#rule'));
 }

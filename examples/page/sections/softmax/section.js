@@ -31,7 +31,7 @@ function startSoftmax(engine) {
     k.addEventListener('input', draw);
     scaled.addEventListener('change', draw);
     for (const event of ['input', 'change']) seed.addEventListener(event, () => { if (seed.checkValidity()) draw(); });
-    onLanguage(draw);
+    onLanguage(draw, root);
 
     // The means take half a second, in which the rest of the page stays alive.
     function computeMeans() {

@@ -69,7 +69,7 @@ function startSpiral(engine, bits) {
         training.all();
     });
     training.open();
-    onLanguage(draw);
+    onLanguage(draw, root);
 }
 
 // Between white and a color: the canvas is white on a dark page, too, because white is the boundary.
