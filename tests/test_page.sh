@@ -57,7 +57,7 @@ that "run.sh writes the page" [ -s clone/out/page.html ]
 if python3 "$root/examples/page/make.py" "$build" made/page.html >stdout 2>stderr; then ok; else wrong "make.py"; cat stderr; fi
 that "no warnings" [ ! -s stderr ]
 same clone/out/page.html made/page.html
-that "at most 600 KB" [ "$(wc -c <made/page.html)" -le 600000 ]
+that "at most 640 KB" [ "$(wc -c <made/page.html)" -le 640000 ]
 # The only address is the name of SVG's elements.
 that "no network" [ "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]+' made/page.html | sort -u)" = http://www.w3.org ]
 
