@@ -2,7 +2,7 @@
 
 function startHeads(engine) {
     const STEPS = 300, LENGTH = 8, LETTERS = 'abcdefghij';
-    const COLORS = { 1: [VERMILION, '9 5'], 2: [BLUE, 'none'], 4: [INK, '2 4'], 8: [GRAY, '12 3 3 3'] };
+    const COLORS = { 1: [VERMILION, '9 5'], 2: [BLUE], 4: [INK, '2 4'], 8: [GRAY, '12 3 3 3'] };
     const root = find('#heads'), number = find('.number', root), word = find('#heads-word'), seed = find('.seed', root);
     const found = new Map();                                // number of heads -> losses of its last run
 
@@ -29,7 +29,7 @@ function startHeads(engine) {
         drawAnswer(look);
         drawMaps(look.weights, heads);
         found.set(heads, training.losses);
-        chart(find('#heads-loss'), { height: 220, x: [0, STEPS], y: [0, 2.5], xLabel: say('axis_step'), yLabel: say('axis_loss'),
+        chart(find('#heads-loss'), { height: 220, x: [0, STEPS], y: [0, 2.5], xLabel: say('axis_step'), yLabel: say('heads_loss'),
             marker: training.marker, curves: [...found].filter(([, points]) => points.length).map(([n, points]) =>
                 ({ points, color: COLORS[n][0], dash: COLORS[n][1], label: String(n) })) });
         const state = `${training.words('heads_untrained')} ${say('heads_right', { n: heads, percent: show(100 * look.right, 3) })}`;
@@ -49,6 +49,7 @@ function startHeads(engine) {
 
     function drawMaps(weights, heads) {
         const maps = find('#heads-maps'), labels = [...letters()], each = LENGTH * LENGTH;
+        const size = heads > 2 || maps.clientWidth < 500 ? 16 : 24;     // two maps beside each other on a phone
         if (maps.children.length !== heads) {
             maps.replaceChildren(...Array.from({ length: heads }, () =>
                 element('figure', {}, element('figcaption'), svg('svg', { role: 'group' }))));
@@ -56,7 +57,7 @@ function startHeads(engine) {
         [...maps.children].forEach((figure, h) => {
             const map = weights.slice(each * h, each * (h + 1));
             find('figcaption', figure).textContent = say('heads_map', { n: h + 1 });
-            heatMap(figure, map, LENGTH, { most: 1, size: heads > 2 ? 16 : 24, gap: 1, rowLabels: labels, columnLabels: labels,
+            heatMap(figure, map, LENGTH, { most: 1, size, gap: 1, rowLabels: labels, columnLabels: labels,
                 tell: (r, c, v) => say('map_cell', { row: labels[r], column: labels[c], place: r + 1, read: c + 1,
                     weight: v.toFixed(3) }) });
             find('svg', figure).setAttribute('aria-label', `${say('heads_map', { n: h + 1 })}: ${labels.map((row, r) => {

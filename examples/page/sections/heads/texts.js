@@ -20,6 +20,7 @@ addTexts({
         'In 64 other words, {percent} % of the places are right (heads: {n}).',
         'ほかの64個の単語では、{percent}%の位置で正解です（ヘッド：{n}）。',
     ],
+    heads_loss: ['loss, by number of heads', 'ヘッドの数ごとの損失'],
     heads_map: ['Head {n}', 'ヘッド{n}'],
     heads_ask: [
         '<b>Can one head look at two places, and keep apart what it finds there?</b> Predict the maps and the share of ' +

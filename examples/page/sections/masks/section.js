@@ -22,9 +22,10 @@ function startMasks(engine) {
         while (words.length < N) words.push('∅');
         const look = engine.json('masks_look', N, hidden, Number(causal.checked), Number(padding.checked), Number(after.value),
             Number(seed.value));
+        const size = find('#masks-maps').clientWidth < 500 ? 21 : 30;       // two maps beside each other on a phone
         const labels = words.map((_, i) => `${i + 1}`), named = (i) => `${i + 1} ${words[i]}`;
         [['scores', 3, true], ['weights', 1, false], ['gradient', 1, true]].forEach(([key, most, signed], k) => {
-            heatMap(figures[k], look[key], N, { most, size: 30, gap: 1, signed, rowLabels: labels, columnLabels: labels,
+            heatMap(figures[k], look[key], N, { most, size, gap: 1, signed, rowLabels: labels, columnLabels: labels,
                 tell: (r, c, v) => say('masks_cell', { query: named(r), key: named(c), what: say(`masks_${key}`),
                     value: v === 0 ? '0' : show(v, 3) }) + (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
             find('svg', figures[k]).setAttribute('aria-label', say('numbers_text', { what: say(`masks_${key}`),
@@ -35,8 +36,10 @@ function startMasks(engine) {
         bars(find('#masks-keys'), look.keys, { height: 190, y: [0, Math.max(1, ...look.keys)], color: VERMILION, labels,
             name: say('masks_keys'), text: (v) => v === 0 ? '0' : show(v, 2) });
         const sums = look.sums.map((v) => Number(v.toFixed(2)));
-        find('#masks-state').textContent = `${say('masks_line', { words: words.map((_, i) => named(i)).join('  ') })} `
-            + say('masks_sums', { least: show(Math.min(...sums)), most: show(Math.max(...sums)) });
+        find('#masks-words').textContent = say('masks_line', { words: words.map((_, i) => named(i)).join(' · ') });
+        const zeros = look.keys.flatMap((v, i) => v === 0 ? [named(i)] : []);
+        find('#masks-state').innerHTML = `${say('masks_sums', { least: show(Math.min(...sums)), most: show(Math.max(...sums)) })} `
+            + say(zeros.length ? 'masks_zeros' : 'masks_no_zeros', { words: zeros.join(' · ') });
     }
 
     for (const control of [causal, padding, padded, after]) control.addEventListener('change', draw);

@@ -24,6 +24,8 @@ addTexts({
     masks_hidden: ['Hidden.', '隠れています。'],
     masks_line: ['Rows are queries, columns are keys: {words}.', '行はクエリ、列はキー：{words}。'],
     masks_sums: ['The rows of weights have sums from {least} to {most}.', '重みの各行の和：{least}から{most}。'],
+    masks_zeros: ['No gradient at all for: {words}.', '勾配がまったく届かない単語：{words}。'],
+    masks_no_zeros: ['Each key and value gets a gradient.', 'どのキーとバリューにも、勾配が届きます。'],
     masks_ask: [
         '<b>What gradient gets a key that is hidden from all? And if weights are set to 0 after the softmax?</b> Predict, ' +
             'then switch the masks.',

@@ -12,7 +12,7 @@ addTexts({
             '見るのは、このベクトルだけです。（レッスン4）',
     ],
     tokens_sentence: ['Your sentence', '自分の文'],
-    tokens_example: ['The bear eats honey, and the zebra eats pizza.', '熊は蜂蜜を食べます。麒麟も蜂蜜を食べます。'],
+    tokens_example: ['The bear eats honey, and the zebra eats pizza.', '熊は蜂蜜を食べます。きりんは葉を食べます。'],
     tokens_merges: ['Pairs that were learned', '学習した組の数'],
     tokens_list: ['Tokens with their ids', 'トークンとそのID'],
     tokens_more: ['… and {n} more', '… ほか{n}個'],
