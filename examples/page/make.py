@@ -137,8 +137,8 @@ def section_html(name):
 
 
 def scripts():
-    """main.js, where a line "// @include NAME" is replaced by that file, and "// @sections" by the scripts of all sections. Without
-    the comments that are lines, and without the spaces before a line: a sixth of the scripts."""
+    """main.js, where a line "// @include NAME" is replaced by that file, and "// @sections" by the scripts of all sections.
+    Comments that are lines, and the spaces before a line, are left out: a sixth of the scripts."""
     files = [os.path.relpath(path, HERE) for name in SECTIONS
              for path in sorted(glob.glob(os.path.join(HERE, "sections", name, "*.js")))]
     text = read("scripts/main.js").replace("// @sections", "\n".join(map(read, files)))

@@ -93,7 +93,7 @@ void EXPORT(positions_look)(int length, int width)
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
 /* Attention of n words to each other, of which the last `padded` are padding, with the causal mask, that of the padding, both
- * or none. Prints {scores, mask, weights, sums, gradient, keys}: sums of each row of weights; the gradient at the scores; and for
+ * or none. Prints {scores, mask, weights, sums, gradient, keys}: sums of each row of weights; the gradient at the scores; for
  * each word the norm of the gradient at its key and value. `after`: softmax of all scores, whose hidden weights become 0. */
 void EXPORT(masks_look)(int n, int padded, int causal, int padding, int after, int seed)
 {

@@ -16,7 +16,8 @@ static const Animal animal[LANGUAGES][ANIMALS] = {
       { "bird", { "seeds", "bread", "berries" }, { "in the tree", "on the roof", "in a nest" }, { "light", "loud", "quick" } },
       { "rabbit", { "grass", "carrots", "apples" }, { "in a hole", "on the grass", "under a tree" },
         { "soft", "shy", "quick" } },
-      { "bear", { "honey", "fish", "berries" }, { "in a cave", "under a tree", "by the river" }, { "large", "strong", "slow" } },
+      { "bear", { "honey", "fish", "berries" }, { "in a cave", "under a tree", "by the river" },
+        { "large", "strong", "slow" } },
       { "mouse", { "cheese", "seeds", "bread" }, { "in a hole", "in a box", "under the sofa" }, { "small", "shy", "quiet" } } },
     { { "猫", { "魚", "チーズ", "鶏肉" }, { "ソファの上", "椅子の上", "箱の中" }, { "やわらかい", "すばやい", "静か" } },
       { "犬", { "肉", "ご飯", "パン" }, { "庭", "玄関", "草の上" }, { "強い", "にぎやか", "元気" } },
@@ -40,8 +41,8 @@ static const Animal *draw_animal(int language)
     return &animal[language][(int)(ag_random_uniform() * ANIMALS)];
 }
 
-/* Writes a sentence with its line end. Most sentences about the night are about sleep. Japanese has no spaces: "|" is between two
- * words. Returns the sentence's size. */
+/* Writes a sentence with its line end. Most sentences about the night are about sleep. Japanese has no spaces: "|" is between
+ * two words. Returns the size of the sentence. */
 static int write_sentence(char *to, size_t room, int language)
 {
     enum { NIGHT = 1, SLEEPS = 1 };
@@ -129,8 +130,8 @@ void EXPORT(tokens_look)(int n, int merges, int shown, int width)
     int32_t *ids = kaeru_vocab_encode(v, the_text(), (size_t)n, KAERU_AS_TEXT, &count);
     char *back = kaeru_vocab_decode(v, ids, count, &size);
     int learned = kaeru_vocab_size(v) - 257;
-    printf("{\"same\":%s,\"learned\":%d,", size == (size_t)n && memcmp(back, the_text(), size) == 0 ? "true" : "false", learned);
-    printf("\"newest\":");
+    bool same = size == (size_t)n && memcmp(back, the_text(), size) == 0;
+    printf("{\"same\":%s,\"learned\":%d,\"newest\":", same ? "true" : "false", learned);
     json_token(v, learned > 0 ? 255 + learned : 0);
     printf(",\"tokens\":[");
     for (size_t i = 0; i < count; i++) {

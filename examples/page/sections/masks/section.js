@@ -38,7 +38,8 @@ function startMasks(engine) {
         const sums = look.sums.map((v) => Number(v.toFixed(2)));
         find('#masks-words').textContent = say('masks_line', { words: words.map((_, i) => named(i)).join(' · ') });
         const zeros = look.keys.flatMap((v, i) => v === 0 ? [named(i)] : []);
-        find('#masks-state').innerHTML = `${say('masks_sums', { least: show(Math.min(...sums)), most: show(Math.max(...sums)) })} `
+        const added = say('masks_sums', { least: show(Math.min(...sums)), most: show(Math.max(...sums)) });
+        find('#masks-state').textContent = `${added} `
             + say(zeros.length ? 'masks_zeros' : 'masks_no_zeros', { words: zeros.join(' · ') });
     }
 

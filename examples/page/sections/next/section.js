@@ -24,9 +24,11 @@ function startNext(engine) {
         draw,
     });
 
-    // A row for each token: its probability by the model as an outline, that with which it is drawn as a bar.
-    function drawBars(tokens) {
-        const target = find('#next-bars'), [width, height] = sizeOf(target, 10 * 23), high = height / tokens.length;
+    // A row for each token for which there is room: an outline for its probability by the model, a bar for that with which it is
+    // drawn.
+    function drawBars(all) {
+        const target = find('#next-bars'), [width, height] = sizeOf(target, 10 * 23);
+        const tokens = all.slice(0, Math.max(2, Math.floor(height / 16))), high = height / tokens.length;
         const left = 104, right = 46, wide = width - left - right;
         target.setAttribute('viewBox', `0 0 ${width} ${height}`);
         target.replaceChildren(...tokens.flatMap(({ bytes, p: by, chosen }, i) => {
