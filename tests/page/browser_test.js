@@ -484,6 +484,7 @@ async function onAPhone() {
     await keep(b, '390_ja');
     await b.value(`document.querySelector('#languages button').click()`);
     await texts(b, 'changed to English');
+    await b.value("document.querySelector('#next-bars').replaceChildren()");   // tokens of both languages
     that('no Japanese is left', !/[ぁ-んァ-ン]/.test(await b.value(text('main'))),
         await b.value(`${text('main')}.match(/.{9}[ぁ-んァ-ン]+/)?.[0] ?? ''`));
     await keep(b, '390_en');

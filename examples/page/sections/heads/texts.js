@@ -4,11 +4,10 @@ addTexts({
     heads_intro: [
         'One head of attention is one softmax: at each position it has one set of weights. Here attention must find two ' +
             'things at each position of a word: the letter before it, and the first letter of the word. Several heads ' +
-            'share the same 32 numbers, so more heads cost nothing. Train with one head, then with two. (Lesson 11.)',
+            'share the same 32 numbers, so more heads cost nothing. Train with one head, then with two.',
         'アテンションのヘッドひとつは、ソフトマックスひとつです。どの位置でも、重みは一組しかありません。ここでは、単語の' +
             '各位置で二つのものを見つけなければなりません。ひとつ前の文字と、単語の最初の文字です。ヘッドが複数あれば、' +
-            '同じ32個の数を分け合うので、増やしても計算量は変わりません。ヘッド一つで学習し、次に二つで学習してください。' +
-            '（レッスン11）',
+            '同じ32個の数を分け合うので、増やしても計算量は変わりません。ヘッド一つで学習し、次に二つで学習してください。',
     ],
     heads_number: ['Heads', 'ヘッドの数'],
     heads_word: ['A word of letters a to j', 'aからjまでの文字の単語'],

@@ -18,7 +18,7 @@ function startMasks(engine) {
     }
 
     function draw() {
-        const hidden = Number(padded.value), words = say('masks_words').split(' ').slice(0, N - hidden);
+        const hidden = Number(padded.value), words = say('masks_words').split(' ').slice(hidden);
         while (words.length < N) words.push('∅');
         const look = engine.json('masks_look', N, hidden, Number(causal.checked), Number(padding.checked), Number(after.value),
             Number(seed.value));

@@ -4,10 +4,10 @@ addTexts({
     masks_intro: [
         'In training, a decoder gets the whole sentence at once, and each position predicts the next word. So position i ' +
             'must see only the positions up to i: this is the causal mask. Short sentences of a batch are filled with ' +
-            'padding (∅), which a second mask hides from all. A hidden score becomes −∞ before the softmax. (Lesson 14.)',
+            'padding (∅), which a second mask hides from all. A hidden score becomes −∞ before the softmax.',
         '学習のとき、デコーダは文の全体を一度に受け取り、各位置で次の単語を予測します。だから位置iには、iまでの位置しか' +
             '見えてはいけません。これが因果マスクです。バッチの中の短い文はパディング（∅）で埋め、もうひとつのマスクで、' +
-            'すべての位置から隠します。隠すスコアは、ソフトマックスの前に −∞ にします。（レッスン14）',
+            'すべての位置から隠します。隠すスコアは、ソフトマックスの前に −∞ にします。',
     ],
     masks_causal: ['causal mask', '因果マスク'],
     masks_padding: ['padding mask', 'パディングマスク'],
@@ -15,7 +15,7 @@ addTexts({
     masks_how: ['Hidden by', '隠し方'],
     masks_before: ['−∞ before the softmax', 'ソフトマックスの前に −∞'],
     masks_after: ['0 after the softmax', 'ソフトマックスの後に 0'],
-    masks_words: ['the bear eats honey at night', '熊 は 蜂蜜 を 食べ ます'],
+    masks_words: ['tonight the hungry bear eats honey', '今朝 森の 熊は 甘い 蜂蜜を 食べる'],
     masks_scores: ['Scores (✕: hidden)', 'スコア（✕：隠す）'],
     masks_weights: ['Weights', '重み'],
     masks_gradient: ['Gradient at the scores', 'スコアについての勾配'],

@@ -5,10 +5,10 @@ addTexts({
         'A language model gives each token of section {#tokens} a probability to come next. This one has a layer with two ' +
             'heads, begins with random weights, and learns here from 500 small sentences about animals, in some seconds. ' +
             'Then it goes on with your sentence. Temperature, top k and top p decide how a token is drawn: a bar is the ' +
-            'probability to be drawn, the dashed frame is what the model says. (Lesson 14.)',
+            'probability to be drawn, the dashed frame is what the model says.',
         '言語モデルは、{#tokens}節のトークンのそれぞれに、次に来る確率を与えます。このモデルは1層、ヘッド二つで、乱数の' +
             '重みから始め、動物についての短い文500個を、ここで数秒で学びます。そのあと、入力した文の続きを書きます。温度、' +
-            'top k、top pが、トークンの選び方を決めます。棒は選ばれる確率、破線の枠はモデルが与えた確率です。（レッスン14）',
+            'top k、top pが、トークンの選び方を決めます。棒は選ばれる確率、破線の枠はモデルが与えた確率です。',
     ],
     next_sentence: ['Your sentence begins', '文の初め'],
     next_example: ['In the morning the bear eats', '朝、熊は'],

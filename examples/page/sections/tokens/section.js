@@ -19,7 +19,7 @@ function startTokens(engine) {
         find('#tokens-state').textContent = say('tokens_state', { letters: [...text].length, tokens: tokens.length })
             + ` ${look.same ? say('tokens_same') : ''} ${newest}`;
         const cell = (v) => `<td style="background:rgb(var(--${v < 0 ? 'vermilion' : 'blue'}-rgb) / ${
-            Math.min(0.45, 0.2 * Math.abs(v)).toFixed(3)})">${show(v, 2)}</td>`;
+            Math.min(0.45, 0.2 * Math.abs(v)).toFixed(3)})">${v.toFixed(1).replace('-', '−')}</td>`;
         const head = ['token', 'id', 'row'].map((key) => `<th scope="col"${key === 'row' ? ` colspan="${WIDTH}"` : ''}>${
             say(`tokens_${key}`)}</th>`).join('');
         const table = element('tbody');

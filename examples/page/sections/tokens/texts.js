@@ -5,11 +5,11 @@ addTexts({
         'A text is cut into tokens, and each different token has a number, its id. At first each byte is a token. Then ' +
             'the pair of neighbors that is most frequent in 1,000 small sentences about animals, half of them Japanese, ' +
             'becomes one token, again and again: these are byte pairs (BPE). The id takes a row of the embedding table: ' +
-            'that vector is all that the network sees of the token. (Lesson 4.)',
+            'that vector is all that the network sees of the token.',
         '文章はトークンに切り分けます。異なるトークンには、それぞれ番号（ID）がつきます。初めは1バイトが1トークンです。' +
             '動物についての短い文1,000個（半分は日本語）の中で最も多い隣どうしの組を、ひとつのトークンにします。これを' +
             '繰り返すのがバイト対符号化（BPE）です。IDは、埋め込み表の1行を取り出します。ネットワークがトークンについて' +
-            '見るのは、このベクトルだけです。（レッスン4）',
+            '見るのは、このベクトルだけです。',
     ],
     tokens_sentence: ['Your sentence', '自分の文'],
     tokens_example: ['The bear eats honey, and the zebra eats pizza.', '熊は蜂蜜を食べます。きりんは葉を食べます。'],
@@ -23,7 +23,7 @@ addTexts({
     tokens_rows: ['The rows of the embedding table, before training', '埋め込み表の行（学習前）'],
     tokens_token: ['token', 'トークン'],
     tokens_id: ['id', 'ID'],
-    tokens_row: ['its row: 4 numbers here, 768 in GPT-2', 'その行：ここでは4個の数、GPT-2では768個'],
+    tokens_row: ['its row (4 numbers, 768 in GPT-2)', 'その行（4個の数、GPT-2では768個）'],
     tokens_ask: [
         '<b>Which words become one token, and what becomes of a word that the small text does not have?</b> Predict, then ' +
             'move the number of pairs, and write a word of your own.',
