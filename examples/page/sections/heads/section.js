@@ -30,8 +30,8 @@ function startHeads(engine) {
         drawMaps(look.weights, heads);
         found.set(heads, training.losses);
         chart(find('#heads-loss'), { height: 220, x: [0, STEPS], y: [0, 2.5], xLabel: say('axis_step'),
-            yLabel: say('heads_loss'), marker: training.marker, curves: [...found].filter(([, points]) => points.length).map(([n, points]) =>
-                ({ points, color: COLORS[n][0], dash: COLORS[n][1], label: String(n) })) });
+            yLabel: say('heads_loss'), marker: training.marker, curves: [...found].filter(([, points]) => points.length)
+                .map(([n, points]) => ({ points, color: COLORS[n][0], dash: COLORS[n][1], label: String(n) })) });
         const right = say('heads_right', { n: heads, percent: show(100 * look.right, 3) });
         const state = `${training.words('heads_untrained')} ${right}`;
         find('#heads-state').textContent = state;

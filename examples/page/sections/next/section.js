@@ -24,8 +24,8 @@ function startNext(engine) {
         draw,
     });
 
-    // A row for each token for which there is room: an outline for its probability by the model, a bar for that with which it is
-    // drawn.
+    // A row for each token for which there is room: an outline for its probability by the model, a bar for that with which it
+    // is drawn.
     function drawBars(all) {
         const target = find('#next-bars'), [width, height] = sizeOf(target, 10 * 23);
         const tokens = all.slice(0, Math.max(2, Math.floor(height / 16))), high = height / tokens.length;
