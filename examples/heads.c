@@ -76,6 +76,19 @@ static Reader *reader_new(int number)
     return r;
 }
 
+/* The scores of the letter before each position, and of the first letter: (B,LENGTH,LETTERS). */
+typedef struct { Tensor *before, *first; } Answers;
+
+static Answers answers(Reader *r, Tensor *ids)
+{
+    Tensor *x = nn_positional_encoding(r->positions, nn_embedding(r->letters, ids));
+    Tensor *y = nn_multi_head_attention(r->attention, x, x, x, NULL);
+    if (with_feed_forward) {
+        y = nn_positionwise_feed_forward(r->feed_forward, y);
+    }
+    return (Answers){ nn_linear(r->before, y), nn_linear(r->first, y) };
+}
+
 /* ids (BATCH,LENGTH): the mean of the two losses. *right: at how many places both answers are right. */
 static Tensor *loss_of_reading(Reader *r, Tensor *ids, double *right)
 {
@@ -84,15 +97,11 @@ static Tensor *loss_of_reading(Reader *r, Tensor *ids, double *right)
         tensor_mutable_int_data(before)[i] = tensor_int_data(ids)[i % LENGTH ? i - 1 : i];
         tensor_mutable_int_data(first)[i] = tensor_int_data(ids)[i - i % LENGTH];
     }
-    Tensor *x = nn_positional_encoding(r->positions, nn_embedding(r->letters, ids));
-    Tensor *y = nn_multi_head_attention(r->attention, x, x, x, NULL);
-    if (with_feed_forward) {
-        y = nn_positionwise_feed_forward(r->feed_forward, y);
-    }
-    Tensor *b = nn_linear(r->before, y), *f = nn_linear(r->first, y);
-    Tensor *hit = ag_and(ag_compare(AG_EQ, ag_argmax(b, -1, false), before), ag_compare(AG_EQ, ag_argmax(f, -1, false), first));
-    *right = tensor_item(ag_mean(ag_cast(hit, AG_REAL)));
-    return ag_scale(ag_add(nn_cross_entropy(b, before), nn_cross_entropy(f, first)), 0.5);
+    Answers a = answers(r, ids);
+    Tensor *good_before = ag_compare(AG_EQ, ag_argmax(a.before, -1, false), before);
+    Tensor *good_first = ag_compare(AG_EQ, ag_argmax(a.first, -1, false), first);
+    *right = tensor_item(ag_mean(ag_cast(ag_and(good_before, good_first), AG_REAL)));
+    return ag_scale(ag_add(nn_cross_entropy(a.before, before), nn_cross_entropy(a.first, first)), 0.5);
 }
 
 /* The attention weights of each head for the first word of the batch: rows are queries. */

@@ -22,8 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LARGEST = 640 * 1000
 
 # The sections in their order. Each is a folder of sections/ with section.html and scripts; its texts are in texts.js.
-SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "softmax", "geometry", "positions", "transformer", "backward",
-            "compress", "bits"]
+SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "tokens", "softmax", "geometry", "positions", "heads", "masks",
+            "transformer", "backward", "next", "compress", "bits"]
 
 # How the text of the section compress is compressed: a network that a page can train in seconds.
 PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
@@ -35,13 +35,13 @@ SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/shared/utf8.c",
            "autograd/fast/*.c", "autograd/higher/*.c", "autograd/memory/*.c", "autograd/more/*.c", "autograd/ops/more/*.c",
            "nn/*.c", "nn/files/*.c", "nn/options/*.c",
            "models/lora/*.c", "nn/more/*.c", "nn/parallel/*.c", "models/*.c", "models/files/*.c", "models/llama/*.c",
-           "models/seq2seq/*.c", "models/train/decoding.c",
+           "models/seq2seq/*.c", "models/train/decoding.c", "models/text/*.c", "models/lm/sampling.c",
            "autograd/plain/threads.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",
            "examples/common/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
 REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/more/plain_kernels.c",
-            "autograd/ops/more/plain_table.c", "autograd/ops/table.c", "nn/files/file.c"]
+            "autograd/ops/more/plain_table.c", "autograd/ops/table.c", "models/text/unicode.c", "nn/files/file.c"]
 
 INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/include", "nn/include",
             "models/include", "autograd/fast", "autograd/fast/simd", "autograd/shared", "autograd/system", "autograd/ops",
@@ -146,11 +146,13 @@ def lessons():
 
 
 def scripts():
-    """main.js, where a line "// @include NAME" is replaced by that file, and "// @sections" by the scripts of all sections."""
+    """main.js, where a line "// @include NAME" is replaced by that file, and "// @sections" by the scripts of all sections.
+    Comments that are lines, and the spaces before a line, are left out: a sixth of the scripts."""
     files = [os.path.relpath(path, HERE) for name in SECTIONS
              for path in sorted(glob.glob(os.path.join(HERE, "sections", name, "*.js")))]
     text = read("scripts/main.js").replace("// @sections", "\n".join(map(read, files)))
-    return re.sub(r"^// @include (\S+)$", lambda m: read("scripts/" + m[1]), text, flags=re.M)
+    text = re.sub(r"^// @include (\S+)$", lambda m: read("scripts/" + m[1]), text, flags=re.M)
+    return re.sub(r"^ *// .*\n|^ +", "", text, flags=re.M)
 
 
 def main():

@@ -309,6 +309,65 @@ async function narrow() {
     }
 }
 
+// Any sentence as tokens and before the next word; heads, masks, and how a token is drawn.
+async function sentences() {
+    const b = await ready('tokens?lang=en', { width: 1280, height: 900 });
+    const count = (selector) => b.value(`document.querySelectorAll('${selector}').length`);
+    for (const sentence of ['The bear', '', '👩‍👩‍👧 ﷺ \u202eab', 'bear '.repeat(400), '<b>&amp;</b> "x"', '\ud800',
+        '\x07\x00']) {
+        for (const id of ['#tokens-sentence', '#next-sentence']) await choose(b, id, sentence);
+        const state = await b.value(text('#tokens-state')), tokens = Number(state.match(/(\d+) tokens/)[1]);
+        that(`"${sentence.slice(0, 9)}" comes back`, state.includes('same sentence again'), state);
+        same(`"${sentence.slice(0, 9)}": tokens in the list`, await count('#tokens-list .token'), Math.min(tokens, 60));
+        same(`"${sentence.slice(0, 9)}": rows`, await count('#tokens-rows tbody tr'), Math.min(tokens, 6));
+    }
+    await choose(b, '#tokens-sentence', '熊 <i>');
+    await tabTo(b, '#tokens-merges');
+    await b.key('Home');
+    same('seven bytes', await count('#tokens-list .token'), 7);
+
+    await b.value("for (let i = 0; i < 3; i++) document.querySelector('#heads .once').click()");
+    await choose(b, '#heads .number', '4');
+    same('four maps', await count('#heads-maps figure svg'), 4);
+    await choose(b, '#heads-word', 'BAD');
+    that('a word is made whole', (await b.value(text('#heads-answer'))).startsWith('the wordbadheada'),
+        await b.value(text('#heads-answer')));
+
+    const crosses = `document.querySelector('#masks-maps path').getAttribute('d').split('M').length - 1`;
+    same('crosses of the causal mask', await b.value(crosses), 15);
+    await tabTo(b, '#masks-padding');
+    await b.key(' ');
+    same('and of the padding', await b.value(crosses), 18);
+    const told = () => b.value(text('#masks-state'));
+    that('no gradient for the padding', (await told()).includes('5 ∅ · 6 ∅'), await told());
+    await choose(b, '#masks .after', '1');
+    that('hidden after the softmax', /to 0\.\d+\. Each key/.test(await told()), await told());
+
+    await choose(b, '#next-sentence', 'The cat');
+    await b.value("for (let i = 0; i < 3; i++) document.querySelector('#next .once').click()");
+    await tabTo(b, '#next-k');
+    await b.key('ArrowRight');
+    same('top k 1: one token has all', (await b.value(text('#next-bars'))).match(/100 %/g).length, 1);
+    same('one token can be drawn', (await b.value(text('#next-state'))).slice(0, 8), '1 of the');
+    await tabTo(b, '#next .draw');
+    await b.key('Enter');
+    await b.key('Enter');
+    same('two tokens', await count('#next-list .token'), 2);
+    await b.value('writeLink()');
+    await b.go();
+    await b.until(READY);
+    await b.until(`${text('#next .history output')} === '3 / 3'`, LONG);
+    same('after a reload', await count('#next-list .token'), 2);
+    await tabTo(b, '#next .forget');
+    await b.key('Enter');
+    same('none', await count('#next-list .token'), 0);
+    that('the focus stays in the section', await b.value("document.activeElement.matches('#next .draw')"));
+    await b.value("document.querySelector('#languages button:last-child').click()");
+    that('a model for the other language', (await b.value(text('#next-trained'))).startsWith('未学習'));
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
 // The text that the native program has compressed, a sentence, and a file of the reader.
 async function packedTexts() {
     const b = await ready('compress?lang=en', { width: 1280, height: 900 });
@@ -425,6 +484,7 @@ async function onAPhone() {
     await keep(b, '390_ja');
     await b.value(`document.querySelector('#languages button').click()`);
     await texts(b, 'changed to English');
+    await b.value("document.querySelector('#next-bars').replaceChildren()");   // tokens of both languages
     that('no Japanese is left', !/[ぁ-んァ-ン]/.test(await b.value(text('main'))),
         await b.value(`${text('main')}.match(/.{9}[ぁ-んァ-ン]+/)?.[0] ?? ''`));
     await keep(b, '390_en');
@@ -793,7 +853,7 @@ async function smallest() {
 }
 
 async function run() {
-    const atHome = [atADesk, names, packedTexts, strangeUse, onAPhone, narrow, links, looks, smallest];
+    const atHome = [atADesk, names, sentences, packedTexts, strangeUse, onAPhone, narrow, links, looks, smallest];
     for (const part of [...atHome, lecture, projectors, slides]) await part();
 }
 

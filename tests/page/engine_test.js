@@ -307,6 +307,99 @@ async function run() {
     same('after an error', unpack(packed), sample.toString());
     same('sort, in float32 as before', train('sorter', native.sort.steps, 0, 0), native.sort.hash);
 
+    // Tokens: whatever the sentence is, the ids give it back; a token is a byte without merges; a row belongs to a token.
+    const joined = (tokens, between) => Buffer.concat(tokens.flatMap((t, i) =>
+        [Buffer.from(i ? between : ''), Buffer.from(t.bytes)])).toString();
+    const cut = (text, merges) => {
+        engine.write(text);
+        return engine.json('tokens_look', Buffer.byteLength(text), merges, 1 << 16, 4);
+    };
+    for (const text of ['The bear eats honey.', '熊は蜂蜜を食べます。', '', '👩‍👩‍👧 é e\u0301 ﷺ \u202e\x7f', 'ab '.repeat(666),
+        '<|endoftext|>']) {
+        for (const merges of [0, 50, 352]) {
+            const { same: back, tokens, rows } = cut(text, merges), what = `"${text.slice(0, 30)}", ${merges} merges`;
+            that(`${what}: the ids give the sentence`, back && joined(tokens, '') === text);
+            same(`${what}: rows`, rows.length, 4 * tokens.length);
+            if (merges === 0) same(`${what}: bytes`, tokens.length, Buffer.byteLength(text));
+        }
+    }
+    const twice = cut('The bear sees the bear', 352), rowOf = (i) => twice.rows.slice(4 * i, 4 * i + 4).join();
+    same('words with the space before them', joined(twice.tokens, '|'), 'The| bear| sees| the| bear');
+    same('a word that occurs twice has one id', twice.tokens[1].id, twice.tokens[4].id);
+    that('and one row, which no other word has', rowOf(1) === rowOf(4) && rowOf(1) !== rowOf(2));
+    same('Japanese words', joined(cut('熊は蜂蜜を食べます。', 352).tokens, '|'), '熊|は|蜂蜜|を|食べます|。');
+    same('all merges', cut('', 352).learned, 352);
+
+    // Masks: what is hidden has the weight 0 and the gradient 0, unless it is hidden after the softmax.
+    for (const [isCausal, isPadding] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
+        for (const after of [0, 1]) {
+            const look = engine.json('masks_look', 6, 2, isCausal, isPadding, after, 3);
+            const what = `masks ${isCausal} ${isPadding} ${after}`;
+            look.mask.forEach((visible, i) => same(`${what}: cell ${i}`, visible,
+                Number(!(isCausal && i % 6 > Math.floor(i / 6)) && !(isPadding && i % 6 >= 4))));
+            const hidden = look.mask.flatMap((visible, i) => visible ? [] : [i]);
+            that(`${what}: hidden weights`, hidden.every((i) => look.weights[i] === 0));
+            const leaks = hidden.filter((i) => look.gradient[i] !== 0).length;
+            same(`${what}: hidden gradients`, leaks, after ? hidden.length : 0);
+            const whole = look.sums.every((v) => Math.abs(v - 1) < 1e-5);
+            same(`${what}: rows that add up to 1`, whole, !after || hidden.length === 0);
+            if (isPadding && !after) same(`${what}: keys of the padding`, look.keys.slice(4).join(), '0,0');
+            that(`${what}: other keys`, look.keys.slice(0, 4).every((v) => v > 0));
+        }
+    }
+
+    // Heads: two find both letters, one does not.
+    const headed = (n) => {
+        engine.call('heads_begin', n, 0);
+        for (let i = 0; i < 120; i++) engine.call('heads_train');
+        engine.write('badcafeh');
+        return engine.json('heads_look');
+    };
+    const one = headed(1), two = headed(2);
+    that('one head', one.right < 0.8 && one.weights.length === 64, one.right);
+    same('two heads: the letter before', two.before, 'bbadcafe');
+    same('two heads: the first letter', two.first, 'bbbbbbbb');
+    that('two heads', two.right > 0.99 && two.weights.length === 128, two.right);
+
+    // The next token: temperature, top k and top p, by the probabilities of the model.
+    const choose = (text, { t = 1, k = 0, p = 0, seed = 0, drawn = 0 } = {}) => {
+        engine.write(text);
+        return engine.json('next_look', Buffer.byteLength(text), t, k, p, seed, drawn);
+    };
+    const learn = (language, steps) => {
+        engine.call('next_begin', language, 0);
+        let loss = 0;
+        for (let i = 0; i < steps; i++) loss = engine.call('next_train');
+        return loss;
+    };
+    const loss = learn(0, 60), start = 'At night the mouse', plainly = choose(start);
+    that('the loss falls', loss < 1.3, loss);
+    const best = plainly.tokens.map((t) => Buffer.from(t.bytes).toString());
+    that('a verb comes next', best.slice(0, 4).sort().join() === ' eats, is, sees, sleeps', best.join());
+    plainly.tokens.forEach((t) => near('as the model has it', t.chosen, t.p, 1e-5));
+    for (const t of [0.5, 1, 2.5]) {
+        const { tokens, kept } = choose(start, { t, k: 10 }), powers = plainly.tokens.map(({ p }) => p ** (1 / t));
+        same('ten tokens', kept, 10);
+        tokens.forEach(({ chosen }, i) => near(`temperature ${t}, token ${i}`, chosen, powers[i] / sum(powers), 1e-4));
+    }
+    for (const how of [{ k: 1 }, { t: 0 }, { p: 0.05 }]) {
+        const { tokens, kept } = choose(start, how);
+        same(`${JSON.stringify(how)}: the largest bar has all`, tokens.map((t) => t.chosen).join(), '1,0,0,0,0,0,0,0,0,0');
+        same(`${JSON.stringify(how)}: one token`, kept, 1);
+        same('and it is drawn', choose(start, { ...how, drawn: 1, seed: 5 }).drawn.join('|'), tokens[0].bytes.join());
+    }
+    const half = choose(start, { p: 0.9 }), shares = plainly.tokens.slice(0, half.kept).map((t) => t.p);
+    that('top p: the fewest that reach it', sum(shares) >= 0.9 && sum(shares) - shares[half.kept - 1] < 0.9, shares.join());
+    const written = (n, seed) => choose(start, { drawn: n, seed }).drawn.join('|');
+    same('the same seed', written(40, 7), written(40, 7));
+    that('another seed', written(40, 7) !== written(40, 8));
+    that('one token less', written(40, 7).startsWith(`${written(39, 7)}|`));
+    for (const text of ['', '👩‍👩‍👧', 'x'.repeat(2000)]) {
+        same(`after "${text.slice(0, 9)}"`, choose(text, { drawn: 5 }).drawn.length, 5);
+    }
+    learn(1, 60);
+    that('Japanese', choose('猫は魚').tokens.slice(0, 3).some((t) => Buffer.from(t.bytes).toString() === 'を'));
+
     // Other data, optimizers and seeds.
     for (const [data, optimizer, rate] of [[1, 0, 0.02], [2, 0, 0.02], [3, 1, 0.5], [3, 2, 0.1]]) {
         const after = (seed) => {

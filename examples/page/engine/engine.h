@@ -22,6 +22,9 @@ void json_number(double x);
 void json_reals(const char *key, const ag_real *x, int64_t n);
 /* Of an array of 0..n-1 numbers that stays valid: for the script to read from memory. */
 float *the_numbers(int64_t n);
+/* All numbers of a model to engine_numbers, or back from there: the page keeps those of each step, for its history. Returns how
+ * many they are. */
+int copy_weights(void *model, bool back);
 /* One JSON object for the graph of a loss, with the numbers of each step of the backward pass. */
 void json_trace(Tensor *loss);
 

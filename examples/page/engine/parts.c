@@ -89,3 +89,40 @@ void EXPORT(positions_look)(int length, int width)
     ag_free(positions);
     ag_end(scope);
 }
+
+/* ---- masks ------------------------------------------------------------------------------------------------------- */
+
+/* Attention of n words to each other, of which the last `padded` are padding, with the causal mask, that of the padding, both
+ * or none. Prints {scores, mask, weights, sums, gradient, keys}: sums of each row of weights; the gradient at the scores; for
+ * each word the norm of the gradient at its key and value. `after`: softmax of all scores, whose hidden weights become 0. */
+void EXPORT(masks_look)(int n, int padded, int causal, int padding, int after, int seed)
+{
+    enum { K = 8 };
+    AgScope scope = ag_begin(AG_RECORD);
+    ag_seed((uint64_t)seed);
+    Tensor *ids = tensor_ints(SHAPE(1, n), NULL);
+    for (int i = 0; i < n; i++) {
+        tensor_mutable_int_data(ids)[i] = i < n - padded;
+    }
+    Tensor *visible = ag_compare(AG_GE, ids, tensor_ints(SHAPE(n, 1), NULL));               /* all */
+    visible = causal ? ag_and(visible, nn_causal_mask(n)) : visible;
+    visible = padding ? ag_and(visible, nn_padding_mask(ids, 0)) : visible;
+    Tensor *q = tensor_normal(SHAPE(1, n, K), 0, 1), *k = tensor_set_requires_grad(tensor_normal(SHAPE(1, n, K), 0, 1), true);
+    Tensor *v = tensor_set_requires_grad(tensor_normal(SHAPE(1, n, K), 0, 1), true), *dz = tensor_normal(SHAPE(1, n, K), 0, 1);
+    Tensor *scores = ag_retain(ag_scale(ag_matmul(q, ag_transpose(k, 1, 2)), 1 / sqrt(K)));
+    Tensor *weights = after ? ag_mul(ag_softmax(scores, -1), ag_cast(visible, AG_REAL)) : ag_masked_softmax(scores, visible, 1);
+    ag_retain(weights);
+    ag_backward(ag_sum(ag_mul(ag_matmul(weights, v), dz)));
+    Tensor *squares = ag_add(ag_mul(tensor_grad(k), tensor_grad(k)), ag_mul(tensor_grad(v), tensor_grad(v)));
+    const struct { const char *key; Tensor *t; } all[] = {
+        { "scores", scores }, { "mask", ag_cast(visible, AG_REAL) }, { "weights", weights },
+        { "sums", ag_sum_dims(weights, DIMS(-1), false) }, { "gradient", tensor_grad(scores) },
+        { "keys", ag_sqrt(ag_sum_dims(squares, DIMS(-1), false)) },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        putchar(i ? ',' : '{');
+        json_reals(all[i].key, tensor_data(all[i].t), tensor_numel(all[i].t));
+    }
+    putchar('}');
+    ag_end(scope);
+}

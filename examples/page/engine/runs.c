@@ -16,9 +16,7 @@ static void print_hash(bool saved, const char *path)
     printf("\"%s\"", hash);
 }
 
-/* All numbers of a model to engine_numbers, or back from there: the page keeps those of each step, for its history. Returns how
- * many they are. */
-static int copy_weights(void *model, bool back)
+int copy_weights(void *model, bool back)
 {
     NnParameters *all = nn_parameters(model);
     int64_t n = 0;

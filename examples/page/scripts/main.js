@@ -25,10 +25,14 @@ async function begin() {
     startSpiral(engine, bits);
     startRace(engine);
     startNorm(engine);
+    startTokens(engine);
     startSoftmax(engine);
     startGeometry(engine);
     startPositions(engine);
+    startHeads(engine);
+    startMasks(engine);
     startBackward(engine, startTransformer(engine, bits));
+    startNext(engine);
     startCompress(engine, find('#packed').textContent.trim());
     openSection();
     document.body.classList.add('ready');
