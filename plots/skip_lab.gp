@@ -1,0 +1,57 @@
+# skip_lab.gp: the held-out loss of each row of the table, and the largest eigenvalue of the Hessian before and after training.
+# Reads skip_lab.csv, which examples/skip_lab writes: row, network (0: FFN, 1: GPT), ..., three columns for each quantity (the
+# middle, the least and the largest value of all seeds): 10 held-out loss, 28 and 31 eigenvalue before and after training.
+load ARG0[:strlen(ARG0) - strlen("skip_lab.gp")]."style.gp"
+
+data = "skip_lab.csv"
+stats data using ($2 == 0 ? $3 : NaN) name "FFN" nooutput
+stats data using ($2 == 1 ? $3 : NaN) name "GPT" nooutput
+networks = (FFN_records > 0) + (GPT_records > 0)
+first = FFN_records > 0 ? 0 : 1
+rows(k) = k == 0 ? FFN_records : GPT_records
+place(k) = k == 0 ? 0 : FFN_records                             # of the first row in the file
+title_of(k) = k == 0 ? sprintf(say("FFN, %d blocks: held-out loss"), FFN_max) \
+    : sprintf(say("GPT, %d blocks: held-out loss"), GPT_max)
+only(k, v) = column(2) == k ? finite(v) : NaN
+left_of(k) = 0.10 + (k - first) * 0.50
+right_of(k) = networks == 1 ? 0.97 : left_of(k) + 0.38
+
+do for [format in FORMATS] {
+    eval open_picture(format, "skip_lab", 1600, 1200)
+    set multiplot
+    do for [k = first:first + networks - 1] {
+        eval curves
+        set ytics autofreq
+        unset mytics
+        set lmargin at screen left_of(k)
+        set rmargin at screen right_of(k)
+        set yrange [place(k) + rows(k) - 0.4:place(k) - 0.6] noreverse
+        unset label
+        unset key
+        if (k == first) {
+            eval heading("Ways to connect the blocks, each at its best learning rate", "bars: all seeds")
+        }
+        set title title_of(k)
+        set tmargin at screen 0.80
+        set bmargin at screen 0.50
+        if (k == 0) { set logscale x; set format x "10^{%L}" } else { unset logscale x; set format x "%g" }
+        plot data using (only(k, $10)):($0):(finite($11)):(finite($12)):ytic(strcol(1)) with xerrorbars lt 2 dt solid lw 3
+        eval curves
+        unset mytics
+        set yrange [place(k) + rows(k) - 0.4:place(k) - 0.6] noreverse
+        unset label
+        set title say("largest eigenvalue of the Hessian")
+        set tmargin at screen 0.40
+        set bmargin at screen 0.10
+        set logscale x
+        set format x "10^{%L}"
+        set key at screen 0.985, 0.985 right vertical maxrows 2 samplen 2
+        plot data using (only(k, $28)):($0 - 0.15):(finite($29)):(finite($30)):ytic(strcol(1)) \
+                with xerrorbars lt 1 dt solid lw 3 title say("before training"), \
+             data using (only(k, $31)):($0 + 0.15):(finite($32)):(finite($33)) \
+                with xerrorbars lt 2 dt solid lw 3 title say("after training")
+        unset logscale x
+    }
+    unset multiplot
+}
+unset output
