@@ -223,7 +223,7 @@ static void check_options(void)
 {
     setup_check(&lab.setup);
     check_rows();
-    if (!has_name("ffn,gpt,both", network_name)) {
+    if (strchr(network_name, ',') || !has_name("ffn,gpt,both", network_name)) {
         example_usage_error("--network %s: expected ffn, gpt or both", network_name);
     }
     if (count_runs() == 0) {

@@ -4,14 +4,22 @@
 load ARG0[:strlen(ARG0) - strlen("skip_lab.gp")]."style.gp"
 
 data = "skip_lab.csv"
-stats data using ($2 == 0 ? $3 : NaN) name "FFN" nooutput
-stats data using ($2 == 1 ? $3 : NaN) name "GPT" nooutput
-networks = (FFN_records > 0) + (GPT_records > 0)
-first = FFN_records > 0 ? 0 : 1
-rows(k) = k == 0 ? FFN_records : GPT_records
-place(k) = k == 0 ? 0 : FFN_records                             # of the first row in the file
-title_of(k) = k == 0 ? sprintf(say("FFN, %d blocks: held-out loss"), FFN_max) \
-    : sprintf(say("GPT, %d blocks: held-out loss"), GPT_max)
+array N = [0, 0]                                                # rows of each network
+array DEPTH = [0, 0]
+array LOW = [1e30, 1e30, 1e30, 1e30]                            # of the losses, and of the eigenvalues
+array HIGH = [0, 0, 0, 0]
+extend(i, least, most) = (LOW[i] = finite(least) < LOW[i] ? least : LOW[i], HIGH[i] = finite(most) > HIGH[i] ? most : HIGH[i])
+stats data using (N[$2 + 1] = N[$2 + 1] + 1, DEPTH[$2 + 1] = $3, extend($2 + 1, $11, $12), extend($2 + 3, $29, $30), \
+    extend($2 + 3, $32, $33), 0) nooutput
+networks = (N[1] > 0) + (N[2] > 0)
+first = N[1] > 0 ? 0 : 1
+rows(k) = N[k + 1]
+place(k) = k == 0 ? 0 : N[1]                                    # of the first row in the file
+title_of(k) = k == 0 ? sprintf(say("FFN, %d blocks: held-out loss"), DEPTH[1]) \
+    : sprintf(say("GPT, %d blocks: held-out loss"), DEPTH[2])
+# A range for all finite points, also if they are equal or there are none.
+range_of(i, margin) = HIGH[i] < LOW[i] ? "set xrange [1:10]" : \
+    sprintf("set xrange [%g:%g]", LOW[i] / margin, HIGH[i] * margin)
 only(k, v) = column(2) == k ? finite(v) : NaN
 left_of(k) = 0.10 + (k - first) * 0.50
 right_of(k) = networks == 1 ? 0.97 : left_of(k) + 0.38
@@ -34,6 +42,7 @@ do for [format in FORMATS] {
         set title title_of(k)
         set tmargin at screen 0.80
         set bmargin at screen 0.50
+        eval range_of(k + 1, k == 0 ? 1.5 : 1.01)
         if (k == 0) { set logscale x; set format x "10^{%L}" } else { unset logscale x; set format x "%g" }
         plot data using (only(k, $10)):($0):(finite($11)):(finite($12)):ytic(strcol(1)) with xerrorbars lt 2 dt solid lw 3
         eval curves
@@ -45,6 +54,7 @@ do for [format in FORMATS] {
         set bmargin at screen 0.10
         set logscale x
         set format x "10^{%L}"
+        eval range_of(k + 3, 1.5)
         set key at screen 0.985, 0.985 right vertical maxrows 2 samplen 2
         plot data using (only(k, $28)):($0 - 0.15):(finite($29)):(finite($30)):ytic(strcol(1)) \
                 with xerrorbars lt 1 dt solid lw 3 title say("before training"), \

@@ -48,19 +48,22 @@ static bool is_line(int64_t line, double key, int block)
     return csv_get(csv, line, 0) == key && csv_get(csv, line, 5) == block;
 }
 
+/* Returns a value as a float: the digits in the file are those of one. */
+static double value(int64_t line, int column) { return (float)csv_get(csv, line, column); }
+
 /* Sets what a line says of a block and of the whole run. */
 static void read_line(int64_t line, Outcome *o)
 {
     int block = (int)csv_get(csv, line, 5);
-    o->loss = csv_get(csv, line, LOSS);
-    o->held_out = csv_get(csv, line, LOSS + 1);
-    o->steps = csv_get(csv, line, LOSS + 2);
-    o->parameters = csv_get(csv, line, LOSS + 3);
+    o->loss = value(line, LOSS);
+    o->held_out = value(line, LOSS + 1);
+    o->steps = value(line, LOSS + 2);
+    o->parameters = value(line, LOSS + 3);
     for (int k = 0; k < 2; k++) {
-        o->eigenvalue[k] = csv_get(csv, line, EIGENVALUE + k);
+        o->eigenvalue[k] = value(line, EIGENVALUE + k);
         o->blocks[k].n = block;
-        o->blocks[k].gradient[block] = csv_get(csv, line, GRADIENT + k);
-        o->blocks[k].signal[block] = csv_get(csv, line, SIGNAL + k);
+        o->blocks[k].gradient[block] = value(line, GRADIENT + k);
+        o->blocks[k].signal[block] = value(line, SIGNAL + k);
     }
 }
 
