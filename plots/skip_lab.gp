@@ -21,11 +21,11 @@ title_of(k) = k == 0 ? sprintf(say("FFN, %d blocks: held-out loss"), DEPTH[1]) \
 range_of(i, margin) = HIGH[i] < LOW[i] ? "set xrange [1:10]" : \
     sprintf("set xrange [%g:%g]", LOW[i] / margin, HIGH[i] * margin)
 only(k, v) = column(2) == k ? finite(v) : NaN
-left_of(k) = 0.10 + (k - first) * 0.50
-right_of(k) = networks == 1 ? 0.97 : left_of(k) + 0.38
+left_of(k) = 0.125 + (k - first) * 0.49
+right_of(k) = networks == 1 ? 0.97 : left_of(k) + 0.37
 
 do for [format in FORMATS] {
-    eval open_picture(format, "skip_lab", 1600, 1200)
+    eval open_picture(format, "skip_lab", 1600, 1300)
     set multiplot
     do for [k = first:first + networks - 1] {
         eval curves
@@ -37,11 +37,11 @@ do for [format in FORMATS] {
         unset label
         unset key
         if (k == first) {
-            eval heading("Ways to connect the blocks, each at its best learning rate", "bars: all seeds")
+            eval heading("Ways to connect blocks, each at its best learning rate", "bars: all seeds")
         }
         set title title_of(k)
-        set tmargin at screen 0.80
-        set bmargin at screen 0.50
+        set tmargin at screen 0.82
+        set bmargin at screen 0.54
         eval range_of(k + 1, k == 0 ? 1.5 : 1.01)
         if (k == 0) { set logscale x; set format x "10^{%L}" } else { unset logscale x; set format x "%g" }
         plot data using (only(k, $10)):($0):(finite($11)):(finite($12)):ytic(strcol(1)) with xerrorbars lt 2 dt solid lw 3
@@ -50,12 +50,12 @@ do for [format in FORMATS] {
         set yrange [place(k) + rows(k) - 0.4:place(k) - 0.6] noreverse
         unset label
         set title say("largest eigenvalue of the Hessian")
-        set tmargin at screen 0.40
-        set bmargin at screen 0.10
+        set tmargin at screen 0.44
+        set bmargin at screen 0.11
         set logscale x
         set format x "10^{%L}"
         eval range_of(k + 3, 1.5)
-        set key at screen 0.985, 0.985 right vertical maxrows 2 samplen 2
+        set key at screen 0.985, 0.045 right vertical maxrows 1 samplen 2
         plot data using (only(k, $28)):($0 - 0.15):(finite($29)):(finite($30)):ytic(strcol(1)) \
                 with xerrorbars lt 1 dt solid lw 3 title say("before training"), \
              data using (only(k, $31)):($0 + 0.15):(finite($32)):(finite($33)) \

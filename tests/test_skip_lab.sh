@@ -77,9 +77,35 @@ agrees two
 for isa in portable avx2 avx512f; do
     [ $isa = portable ] || grep -qw $isa /proc/cpuinfo || continue
     with=KAERU_ISA=${isa%f}
-    expect 0 '' '' $small --out again
-    agrees again
+    expect 0 '' '' $small --network gpt --rows skip,stochastic,no-norm --out "$isa"
+    grep -E '^"(skip|stochastic|no-norm)",1' one/skip_lab.csv >want
+    sed 1d "$isa/skip_lab.csv" >got; same want got
+    expect 0 '' '' $small --network ffn --rows plain,dense,post-norm --out "$isa"
+    grep -E '^"(plain|dense|post-norm)",0' one/skip_lab.csv >want
+    sed 1d "$isa/skip_lab.csv" >got; same want got
 done
+
+# Each option changes the numbers.
+base="$small --rows skip --rate 0.01"
+expect 0 '' '' $base --out base
+for option in '--depth 2' '--steps 5' '--seeds 1' '--seed 1' '--rate 0.02' '--warmup 3' '--init he' '--optimizer sgd' \
+    '--target minus' '--goal 9' '--examples 30' '--hidden 7' '--width 12' '--context 9' '--batch 3' '--products 2' \
+    '--network gpt' '--rows plain'; do
+    expect 0 '' '' $base $option --out other
+    differ base/skip_lab.csv other/skip_lab.csv
+done
+
+# In Japanese.
+numbers_of() { grep -oE '[0-9]+\.[0-9]+(e[-+][0-9]+)?' "$1"; }
+with=LC_ALL=C.UTF-8
+expect 0 '' '' $small --language en --out again
+numbers_of stdout >want
+expect 0 '' '' $small --language ja --out ja
+numbers_of stdout >got; same want got
+speaks_japanese stdout
+! command -v gnuplot >/dev/null || japanese ja/skip_lab.svg 'FFN|[a-z]+-?[a-z]+'
+expect 0 '' '' --help --language ja
+speaks_japanese stdout
 with=PATH=none
 
 # After a kill the program goes on; a program that has ended begins again; --fresh forgets; other options have other runs.

@@ -1,6 +1,7 @@
 /* table.c: prints, writes and draws what came out. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lab.h"
 
@@ -114,15 +115,28 @@ static void print_losses(int network, const Result *results, int n, int seeds)
     }
 }
 
+/* Prints two ratios, the middle of all seeds; "-" where there is none. */
+static void print_ratios(const Result *r, int seeds, Quantity *before, Quantity *after)
+{
+    Quantity *const of[] = { before, after };
+    char text[2][40];
+    for (int i = 0; i < 2; i++) {
+        double middle = band_of(r, seeds, of[i]).middle;
+        snprintf(text[i], sizeof text[i], isinf(middle) ? "-" : "%.2g", middle);
+    }
+    printf("  %10s, %10s", text[0], text[1]);
+}
+
 static void print_insides(const Result *results, int n, int seeds)
 {
-    say("\n  %-10s  %22s  %22s  %22s  %22s\n", "", "gradient", "signal", "eigenvalue before", "eigenvalue after");
+    say("\n  %-10s  %22s  %22s  %22s  %22s\n", "", "gradient before, after",
+        "signal before, after", "eigenvalue before", "eigenvalue after");
     for (const Result *r = results; r < results + n; r++) {
         BandText before = band_text(r, seeds, curvature_before), after = band_text(r, seeds, curvature_after);
-        say("  %-10s  %10.2g, %10.2g  %10.2g, %10.2g  %22s  %22s\n", rows[r->row].key,
-            band_of(r, seeds, gradient_before).middle, band_of(r, seeds, gradient_after).middle,
-            band_of(r, seeds, signal_before).middle, band_of(r, seeds, signal_after).middle, before.text,
-            after.text);
+        say("  %-10s", rows[r->row].key);
+        print_ratios(r, seeds, gradient_before, gradient_after);
+        print_ratios(r, seeds, signal_before, signal_after);
+        say("  %22s  %22s\n", before.text, after.text);
     }
 }
 
@@ -182,7 +196,7 @@ static void say_result(const Result *results, int n, int seeds)
         if (band_of(r, seeds, held_out_of).middle < band_of(best, seeds, held_out_of).middle) {
             best = r;
         }
-        if (rows[r->row].make == rows[1].make && !rows[r->row].bare) {
+        if (strcmp(rows[r->row].key, "skip") == 0) {
             skip = r;
         }
         flatter += band_of(r, seeds, curvature_after).middle < band_of(r, seeds, curvature_before).middle;
