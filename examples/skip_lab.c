@@ -1,5 +1,5 @@
-/* skip_lab.c: ways to connect the blocks of a network, in one table: what each is worth at the learning
- * rate that is best for it. */
+/* skip_lab.c: ways to connect the blocks of a network, in one table: what each is worth at the
+ * learning rate that is best for it. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char *network_name = "both", *row_names = "all";
 static bool fresh = false;
 static const char *const network_names[NETWORKS] = { "ffn", "gpt" };
 
-/* ---- one run ------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 /* Returns the model of a row with its first weights. f(x) and x + f(x) have those of
  * skip_connection.c, which draws the weights of f(x) first. The branches of the other rows have the
@@ -100,7 +100,7 @@ static void run(const Trial *t, Outcome *o)
     ag_end(scope);
 }
 
-/* ---- all runs ------------------------------------------------------------------------------------ */
+/* ---- all runs -------------------------------------------------------------------------------- */
 
 static Progress progress;
 static int64_t done;
@@ -119,7 +119,9 @@ static Outcome outcome_of(Trial t)
     return o;
 }
 
-static const double rates[] = { 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3, 10 };
+static const double rates[] = {
+    1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3, 10
+};
 enum { RATES = sizeof rates / sizeof *rates, ADAM_FIRST = 4, SGD_FIRST = 7, TRIED_FIRST = 3 };
 
 static double tuning_loss(Trial t, int rate)
@@ -129,8 +131,8 @@ static double tuning_loss(Trial t, int rate)
     return isnan(loss) ? INFINITY : loss;
 }
 
-/* Tries three rates with a seed that the table does not have, and more beyond the best one while it is
- * the first or the last of them. */
+/* Tries three rates with a seed that the table does not have, and more beyond the best one while it
+ * is the first or the last of them. */
 static void tune(Trial t, Result *r)
 {
     int first = strcmp(lab.setup.optimizer, "adam") == 0 ? ADAM_FIRST : SGD_FIRST;
@@ -167,7 +169,7 @@ static void run_row(Trial t, Result *r)
     }
 }
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 /* Whether a list "skip,rezero" has a name. */
 static bool has_name(const char *list, const char *name)
@@ -184,7 +186,8 @@ static bool has_name(const char *list, const char *name)
 
 static bool is_chosen(int network, int row)
 {
-    bool network_chosen = strcmp(network_name, "both") == 0 || strcmp(network_name, network_names[network]) == 0;
+    bool both = strcmp(network_name, "both") == 0;
+    bool network_chosen = both || strcmp(network_name, network_names[network]) == 0;
     bool row_chosen = strcmp(row_names, "all") == 0 || has_name(row_names, rows[row].key);
     return rows[row].in[network] && network_chosen && row_chosen;
 }
@@ -227,10 +230,12 @@ static void check_options(void)
         example_usage_error("--network %s: expected ffn, gpt or both", network_name);
     }
     if (count_runs() == 0) {
-        example_usage_error("--rows %s: --network %s has none of these rows", row_names, network_name);
+        example_usage_error("--rows %s: --network %s has none of these rows", row_names,
+                            network_name);
     }
     if (lab.width % 4 != 0) {
-        example_usage_error("--width is %lld, expected a multiple of 4, the number of heads", (long long)lab.width);
+        example_usage_error("--width is %lld, expected a multiple of 4, the number of heads",
+                            (long long)lab.width);
     }
     for (int k = 0; k < NETWORKS; k++) {
         lab.depth[k] = given_depth ? given_depth : lab.depth[k];
@@ -272,35 +277,49 @@ static void run_all(void)
 int main(int argc, char **argv)
 {
     const NnField options[] = {
-        NN_TEXT_OPTION("network", "NAME", network_name, "ffn: blocks as in skip_connection; gpt: a small GPT on text; or both"),
-        NN_TEXT_OPTION("rows", "LIST", row_names, "rows of the table by name, with commas between them, or all"),
-        NN_OPTION("depth", given_depth, 0, MAX_BRANCHES / 2, "blocks of a network; 0: 16 for the FFN, 4 for the GPT"),
-        NN_OPTION("steps", given_steps, 0, 1000000, "training steps; 0: 100 for the FFN, 200 for the GPT"),
+        NN_TEXT_OPTION("network", "NAME", network_name,
+                  "ffn: blocks as in skip_connection; gpt: a small GPT on text; or both"),
+        NN_TEXT_OPTION("rows", "LIST", row_names,
+                  "rows of the table by name, with commas between them, or all"),
+        NN_OPTION("depth", given_depth, 0, MAX_BRANCHES / 2,
+                  "blocks of a network; 0: 16 for the FFN, 4 for the GPT"),
+        NN_OPTION("steps", given_steps, 0, 1000000,
+                  "training steps; 0: 100 for the FFN, 200 for the GPT"),
         NN_OPTION("seeds", seeds, 1, MAX_SEEDS, "runs of each row, from --seed on"),
-        NN_OPTION("rate", given_rate, 0, 1000, "learning rate of all rows; 0: the best one for each row"),
+        NN_OPTION("rate", given_rate, 0, 1000,
+                  "learning rate of all rows; 0: the best one for each row"),
         NN_OPTION("warmup", lab.warmup, 0, 1000000, "steps until the full learning rate"),
         NN_TEXT_OPTION("init", "NAME", lab.setup.init, "first weights: " INITS),
         NN_TEXT_OPTION("optimizer", "NAME", lab.setup.optimizer, "optimizer: " OPTIMIZERS),
         NN_TEXT_OPTION("target", "NAME", lab.setup.target, "what the FFN should return: " TARGETS),
-        NN_OPTION("goal", given_goal, 0, 1000, "the loss to which steps are counted; 0: 0.1 for the FFN, 2.7 for the GPT"),
-        NN_OPTION("examples", lab.examples, 1, 10000000, "rows of data of the FFN, all of them in each step"),
+        NN_OPTION("goal", given_goal, 0, 1000,
+                  "the loss to which steps are counted; 0: 0.1 for the FFN, 2.7 for the GPT"),
+        NN_OPTION("examples", lab.examples, 1, 10000000,
+                  "rows of data of the FFN, all of them in each step"),
         NN_OPTION("hidden", lab.hidden, 1, 100000, "width of the hidden layer of f in the FFN"),
         NN_OPTION("width", lab.width, 4, 4096, "width of the GPT"),
         NN_OPTION("context", lab.context, 1, 1000, "characters of a window of text"),
         NN_OPTION("batch", lab.batch, 1, 100000, "windows of text in a training step"),
-        NN_OPTION("products", lab.products, 1, MOST_PRODUCTS, "products of the Hessian and a vector for an eigenvalue"),
-        NN_FLAG_OPTION("fresh", fresh, "forget the runs of a program that was stopped"), NN_FIELDS_END
+        NN_OPTION("products", lab.products, 1, MOST_PRODUCTS,
+                  "products of the Hessian and a vector for an eigenvalue"),
+        NN_FLAG_OPTION("fresh", fresh, "forget the runs of a program that was stopped"),
+        NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "skip_lab",
-        "Compares ways to connect the blocks f of a network: f(x), x + f(x), learned scales, gates, skips from the input, U-net\n"
-        "skips, DenseNet, several streams, pre-norm and post-norm. Two networks: a stack of FFN blocks that learns a target, as\n"
-        "in skip_connection, and a small GPT that learns a text. Each row of the table has the learning rate that is best for\n"
-        "it with one more seed. The insides: the gradient at the first block as a part of that at the last one, the signal\n"
-        "after the last block as a part of the input, and the largest eigenvalue of the Hessian of the loss, before and after\n"
-        "training. A program that was stopped goes on where it was. examples/skip_lab/rows.c has the rows.\n\n"
-        "Writes skip_lab.csv (row,network,depth,rate,at_edge,parameters, and the middle, least and largest value of all seeds\n"
-        "of each quantity; network 0 is the FFN, 1 the GPT), skip_lab_blocks.csv (row,network,seed,block,gradient_before,\n"
-        "gradient_after,signal_before,signal_after) and skip_lab_runs.csv, all runs. Draws the table.", options });
+        "Compares ways to connect the blocks f of a network: f(x), x + f(x), learned scales,\n"
+        "gates, skips from the input, U-net skips, DenseNet, several streams, pre-norm and\n"
+        "post-norm. Two networks: a stack of FFN blocks that learns a target, as in\n"
+        "skip_connection, and a small GPT that learns a text. Each row of the table has the\n"
+        "learning rate that is best for it with one more seed. The insides: the gradient at the\n"
+        "first block as a part of that at the last one, the signal after the last block as a\n"
+        "part of the input, and the largest eigenvalue of the Hessian of the loss, before and\n"
+        "after training. A program that was stopped goes on where it was.\n"
+        "examples/skip_lab/rows.c has the rows.\n\n"
+        "Writes skip_lab.csv (row,network,depth,rate,at_edge,parameters,... with the middle,\n"
+        "least and largest value of all seeds of each quantity; network 0 is the FFN, 1 the\n"
+        "GPT), skip_lab_blocks.csv\n"
+        "(row,network,seed,block,gradient_before,gradient_after,signal_before,signal_after) and\n"
+        "skip_lab_runs.csv, all runs. Draws the table.", options });
     check_options();
     text_begin();
     store_begin(fresh);

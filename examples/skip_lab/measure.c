@@ -1,12 +1,12 @@
-/* measure.c: the gradient and the signal at each block, and the largest eigenvalue of the Hessian of
- * the loss. */
+/* measure.c: the gradient and the signal at each block, and the largest eigenvalue of the Hessian
+ * of the loss. */
 #include <math.h>
 #include <string.h>
 
 #include "kaeru/kaeru.h"
 #include "lab.h"
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static struct { bool measuring; int n; Tensor *at[MAX_BRANCHES + 1]; } noted;
 
@@ -38,7 +38,7 @@ void measure_blocks(Model *m, const Batch *b, Blocks *blocks)
     ag_end(scope);
 }
 
-/* ---- the largest eigenvalue -------------------------------------------------------------------- */
+/* ---- the largest eigenvalue ------------------------------------------------------------------ */
 
 /* The trained parameters of a model, and how many numbers they have. */
 typedef struct { Tensor **p; int n; int64_t numbers; } Weights;
@@ -56,7 +56,8 @@ static Weights weights_of(Model *m)
 }
 
 /* out = H v, with the Hessian H of the loss. */
-static void hessian_product(Model *m, const Batch *b, const Weights *w, const double *v, double *out)
+static void hessian_product(Model *m, const Batch *b, const Weights *w, const double *v,
+                            double *out)
 {
     AgScope scope = ag_begin(AG_RECORD);
     Tensor **direction = ag_alloc((size_t)w->n, sizeof *direction);

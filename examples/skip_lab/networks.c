@@ -9,7 +9,7 @@
 
 enum { VECTOR = 10, HEADS = 4, TEXT = 200000, HELD_OUT_WINDOWS = 128, MEASURED_WINDOWS = 32 };
 
-/* ---- branches ---------------------------------------------------------------------------------- */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 typedef struct { Module module; LayerNorm *norm; Linear *first, *last; } Branch;
 
@@ -62,7 +62,7 @@ Tensor *branch(ModuleList *f, int i, Tensor *x)
     return m->forward(m, x);
 }
 
-/* ---- data -------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 /* The first bytes of the text that gpt learns, numbered in the order in which they first occur. The
  * last tenth is held out. */
@@ -132,7 +132,7 @@ Batch data_batch(const Data *d)
     return d->network == FFN ? d->train : windows(lab.batch, 0, text.train);
 }
 
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 int network_branches(int network)
 {

@@ -1,5 +1,5 @@
-/* store.c: the finished runs in skip_lab_runs.csv, so that a program that was killed goes on where it
- * stopped. A run has a line for each block; one that tunes the rate has a single line. */
+/* store.c: the finished runs in skip_lab_runs.csv, so that a program that was killed goes on where
+ * it stopped. A run has a line for each block; one that tunes the rate has a single line. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -19,12 +19,17 @@ static double key_of(const Trial *t)
 {
     char text[512];
     int k = t->network;
-    snprintf(text, sizeof text, "%d %s %" PRId64 " %.9g %d %s %s %s %" PRId64 " %" PRId64 " %" PRId64
-             " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %.9g", k,
-             rows[t->row].key, t->seed, t->rate, t->tunes, lab.setup.init, lab.setup.optimizer,
-             lab.setup.target, lab.steps[k], lab.depth[k], lab.examples, lab.hidden, lab.width,
-             lab.batch, lab.context, lab.warmup, lab.products, lab.goal[k]);
-    return (double)(data_hash(DATA_HASH_BEGIN, text, strlen(text)) >> 12);
+    const int64_t number[] = { t->seed, t->tunes, lab.steps[k], lab.depth[k], lab.examples,
+                               lab.hidden, lab.width, lab.batch, lab.context, lab.warmup,
+                               lab.products };
+    snprintf(text, sizeof text, "%d %s %.9g %.9g %s %s %s", k, rows[t->row].key, t->rate,
+             lab.goal[k], lab.setup.init, lab.setup.optimizer, lab.setup.target);
+    uint64_t hash = data_hash(DATA_HASH_BEGIN, text, strlen(text));
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        snprintf(text, sizeof text, " %" PRId64, number[i]);
+        hash = data_hash(hash, text, strlen(text));
+    }
+    return (double)(hash >> 12);
 }
 
 void store_begin(bool fresh)

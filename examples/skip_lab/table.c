@@ -5,7 +5,7 @@
 
 #include "lab.h"
 
-/* ---- quantities, and their least, middle and largest value of all seeds --------------------------- */
+/* ---- quantities, and their least, middle and largest value of all seeds ---------------------- */
 
 static double or_infinite(double x) { return isnan(x) ? INFINITY : x; }
 static double loss_of(const Outcome *o) { return or_infinite(o->loss); }
@@ -15,7 +15,10 @@ static double curvature_before(const Outcome *o) { return or_infinite(o->eigenva
 static double curvature_after(const Outcome *o) { return or_infinite(o->eigenvalue[1]); }
 
 /* The gradient that reaches the output of the first block, as a part of that at the last one. */
-static double gradient_ratio(const Blocks *b) { return or_infinite(b->gradient[1] / b->gradient[b->n]); }
+static double gradient_ratio(const Blocks *b)
+{
+    return or_infinite(b->gradient[1] / b->gradient[b->n]);
+}
 static double gradient_before(const Outcome *o) { return gradient_ratio(&o->blocks[0]); }
 static double gradient_after(const Outcome *o) { return gradient_ratio(&o->blocks[1]); }
 
@@ -59,19 +62,19 @@ static BandText band_text(const Result *r, int seeds, Quantity *of)
     return t;
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static Csv *table, *by_block;
 
 void table_begin(void)
 {
     table = csv_open("skip_lab.csv",
-        "row,network,depth,rate,at_edge,parameters,loss,loss_least,loss_most,held_out,held_out_least,"
-        "held_out_most,steps,steps_least,steps_most,gradient_before,gradient_before_least,"
-        "gradient_before_most,gradient_after,gradient_after_least,gradient_after_most,signal_before,"
-        "signal_before_least,signal_before_most,signal_after,signal_after_least,signal_after_most,"
-        "eigenvalue_before,eigenvalue_before_least,eigenvalue_before_most,eigenvalue_after,"
-        "eigenvalue_after_least,eigenvalue_after_most");
+        "row,network,depth,rate,at_edge,parameters,loss,loss_least,loss_most,held_out,"
+        "held_out_least,held_out_most,steps,steps_least,steps_most,gradient_before,"
+        "gradient_before_least,gradient_before_most,gradient_after,gradient_after_least,"
+        "gradient_after_most,signal_before,signal_before_least,signal_before_most,signal_after,"
+        "signal_after_least,signal_after_most,eigenvalue_before,eigenvalue_before_least,"
+        "eigenvalue_before_most,eigenvalue_after,eigenvalue_after_least,eigenvalue_after_most");
     by_block = csv_open("skip_lab_blocks.csv",
         "row,network,seed,block,gradient_before,gradient_after,signal_before,signal_after");
 }
@@ -100,18 +103,20 @@ static void write_row(int network, const Result *r, int seeds)
     }
 }
 
-/* ---- what is printed ------------------------------------------------------------------------------ */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 static void print_losses(int network, const Result *results, int n, int seeds)
 {
     char goal[40];
     snprintf(goal, sizeof goal, tr("steps to %.3g"), lab.goal[network]);
-    say("\n  %-10s  %-28s  %6s   %10s  %18s  %18s  %14s\n", "", "", "rate", "parameters", "loss", "held-out loss", goal);
+    say("\n  %-10s  %-28s  %6s   %10s  %18s  %18s  %14s\n", "", "", "rate", "parameters", "loss",
+        "held-out loss", goal);
     for (const Result *r = results; r < results + n; r++) {
         BandText loss = band_text(r, seeds, loss_of), steps = band_text(r, seeds, steps_of);
         BandText held_out = band_text(r, seeds, held_out_of);
-        say("  %-10s  %-28s  %6g%s  %10.0f  %18s  %18s  %14s\n", rows[r->row].key, rows[r->row].name, r->rate, r->at_edge ? "*" : " ",
-            r->outcome[0].parameters, loss.text, held_out.text, steps.text);
+        say("  %-10s  %-28s  %6g%s  %10.0f  %18s  %18s  %14s\n", rows[r->row].key,
+            rows[r->row].name, r->rate, r->at_edge ? "*" : " ", r->outcome[0].parameters, loss.text,
+            held_out.text, steps.text);
     }
 }
 
@@ -132,7 +137,8 @@ static void print_insides(const Result *results, int n, int seeds)
     say("\n  %-10s  %22s  %22s  %22s  %22s\n", "", "gradient before, after",
         "signal before, after", "eigenvalue before", "eigenvalue after");
     for (const Result *r = results; r < results + n; r++) {
-        BandText before = band_text(r, seeds, curvature_before), after = band_text(r, seeds, curvature_after);
+        BandText before = band_text(r, seeds, curvature_before);
+        BandText after = band_text(r, seeds, curvature_after);
         say("  %-10s", rows[r->row].key);
         print_ratios(r, seeds, gradient_before, gradient_after);
         print_ratios(r, seeds, signal_before, signal_after);
@@ -164,7 +170,8 @@ static bool above(const Band *a, const Band *b) { return a->least > b->most; }
 static bool overlaps(const Band *a, const Band *b) { return !below(a, b) && !above(a, b); }
 
 /* Names the rows of which the band and that of x + f(x) have this order. */
-static void say_order(const char *title, const Result *results, int n, int seeds, const Result *skip, Claim *claim)
+static void say_order(const char *title, const Result *results, int n, int seeds,
+                      const Result *skip, Claim *claim)
 {
     List list = { title, 0 };
     Band reference = band_of(skip, seeds, held_out_of);
@@ -179,7 +186,9 @@ static void say_order(const char *title, const Result *results, int n, int seeds
 
 static void say_faint(const Result *results, int n, int seeds)
 {
-    List list = { "Before training, less than a hundredth of the gradient reaches the first block:", 0 };
+    const char *title =
+        "Before training, less than a hundredth of the gradient reaches the first block:";
+    List list = { title, 0 };
     for (const Result *r = results; r < results + n; r++) {
         if (band_of(r, seeds, gradient_before).most < 0.01) {
             list_add(&list, r->row);
@@ -199,27 +208,32 @@ static void say_result(const Result *results, int n, int seeds)
         if (strcmp(rows[r->row].key, "skip") == 0) {
             skip = r;
         }
-        flatter += band_of(r, seeds, curvature_after).middle < band_of(r, seeds, curvature_before).middle;
+        double before = band_of(r, seeds, curvature_before).middle;
+        flatter += band_of(r, seeds, curvature_after).middle < before;
     }
     BandText text = band_text(best, seeds, held_out_of);
     say("\nThe least held-out loss: %s, %s.\n", rows[best->row].name, text.text);
     if (skip && seeds > 1) {
         say_order("Less than x + f(x), the bands apart:", results, n, seeds, skip, below);
-        say_order("Not to be told from x + f(x), the bands overlap:", results, n, seeds, skip, overlaps);
+        say_order("Not to be told from x + f(x), the bands overlap:", results, n, seeds, skip,
+                  overlaps);
         say_order("More than x + f(x), the bands apart:", results, n, seeds, skip, above);
     }
     say_faint(results, n, seeds);
-    say("The largest eigenvalue is smaller after training than before in %d of %d rows.\n", flatter, n);
+    say("The largest eigenvalue is smaller after training than before in %d of %d rows.\n",
+        flatter, n);
 }
 
 void table_network(int network, const Result *results, int n, int seeds)
 {
     if (network == FFN) {
-        say("\nStacks of %lld blocks f, two layers with ReLU, learn to return %s: %lld rows, %lld steps, %d seeds.\n",
-            (long long)lab.depth[FFN], setup_target_text(&lab.setup), (long long)lab.examples, (long long)lab.steps[FFN], seeds);
+        say("\nStacks of %lld blocks f, two layers with ReLU, learn to return %s: %lld rows, "
+            "%lld steps, %d seeds.\n", (long long)lab.depth[FFN], setup_target_text(&lab.setup),
+            (long long)lab.examples, (long long)lab.steps[FFN], seeds);
     } else {
-        say("\nGPTs of %lld blocks, width %lld, learn a text by its characters: %lld steps of %lld windows, %d seeds.\n",
-            (long long)lab.depth[network], (long long)lab.width, (long long)lab.steps[network], (long long)lab.batch, seeds);
+        say("\nGPTs of %lld blocks, width %lld, learn a text by its characters: %lld steps of "
+            "%lld windows, %d seeds.\n", (long long)lab.depth[network], (long long)lab.width,
+            (long long)lab.steps[network], (long long)lab.batch, seeds);
     }
     print_losses(network, results, n, seeds);
     print_insides(results, n, seeds);
