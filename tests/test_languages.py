@@ -117,10 +117,15 @@ for path in sorted((root / 'examples').rglob('*.[ch]')):
             macros[path.parent.name, name] = text
 
 
+def macro(folder, name):
+    """The text of a macro of this folder, or else of the only folder that has one of that name."""
+    others = [text for (_, other), text in macros.items() if other == name]
+    return macros.get((folder, name)) or macros.get(('examples', name)) or (others[0] if len(others) == 1 else f'"{name}"')
+
+
 def joined(text, folder):
     """The contents of adjacent literals and macros: as the compiler joins them, with escapes."""
-    pieces = (piece if piece[0] == '"' else macros.get((folder, piece)) or macros.get(('examples', piece)) or f'"{piece}"'
-              for piece in re.findall(rf'{LITERAL}|\w+', text))
+    pieces = (piece if piece[0] == '"' else macro(folder, piece) for piece in re.findall(rf'{LITERAL}|\w+', text))
     return ''.join(piece[1:-1] for piece in pieces)
 
 

@@ -43,6 +43,7 @@ static const Pair pairs[] = {
 #include "ja/seq2seq.def"
 #include "ja/shards.def"
 #include "ja/skip_connection.def"
+#include "ja/skip_lab.def"
 #include "ja/temperature.def"
 #include "ja/text_to_numbers.def"
 #include "ja/translate.def"
