@@ -52,6 +52,15 @@ static bool check_lengths(const Reader *r)
             wrong(r, "padding", "nothing, or BatchLongest without pad_to_multiple_of", padding));
 }
 
+/* The same two parts of WordPiece, which leaves them to the caller. */
+static bool check_left(const Reader *r)
+{
+    static const JsonMember cut[] = { { "max_length", JSON_NUMBER, JSON_REQUIRED }, { .name = NULL } };
+    static const JsonMember padding[] = { { "pad_id", JSON_NUMBER, JSON_REQUIRED }, { .name = NULL } };
+    return (bpe_is_unset(r->root, "truncation") || json_check(r->path, "truncation", json_get(r->root, "truncation"), cut)) &&
+           (bpe_is_unset(r->root, "padding") || json_check(r->path, "padding", json_get(r->root, "padding"), padding));
+}
+
 static bool check_model(const Reader *r, const Json *model)
 {
     static const char *const unset[] = { "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback" };
@@ -197,7 +206,7 @@ KaeruVocab *bpe_parse_json(void *work, KaeruVocabKind kind, const char *name, co
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     int32_t begin, end, unknown;
     BpeBytes bytes = bpe_bytes();
-    if (!check_parts(r) || !(pieces ? wordpiece_check(name, model) : check_model(r, model))) return NULL;
+    if (!check_parts(r) || !(pieces ? wordpiece_check(name, model) && check_left(r) : check_model(r, model))) return NULL;
     if (!bpe_read_rules(name, root, &rules)) return NULL;
     if (pieces && !rules.characters)
         return ag_set_error("%s: model WordPiece with pre_tokenizer ByteLevel is not supported", name), NULL;
