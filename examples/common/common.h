@@ -31,8 +31,9 @@
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help; `options`: the program's own
- * variables (kaeru/fields.h), which hold the defaults, as a table that ends with NN_FIELDS_END. */
-typedef struct { const char *name, *teaches; const NnField *options; } Program;
+ * variables (kaeru/fields.h), which hold the defaults, as a table that ends with NN_FIELDS_END; `argument`: NULL, or gets the
+ * one argument that is no option, if it is given. */
+typedef struct { const char *name, *teaches; const NnField *options; const char **argument; } Program;
 /* Before example_begin: adds a struct of options of the library, with the program's defaults, to those of the program. */
 void example_add_options(const NnFields *fields, void *of);
 /* The options of the program, its own first, without those of every example. */

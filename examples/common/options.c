@@ -192,6 +192,10 @@ static void read_options(int argc, char **argv, const Program *program)
             example_help_language(argc, argv);
             print_help(program);
         }
+        if (program->argument && !*program->argument && argv[i][0] != '-') {
+            *program->argument = argv[i++];
+            continue;
+        }
         if (!nn_options_read(options, argc, argv, &i)) {
             example_usage_error("%s (--help lists the options)", ag_error());
         }
