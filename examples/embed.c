@@ -60,8 +60,8 @@ static void answer(const Asked *a)
     if (!kaeru_lines_open(&lines, a->index)) {
         example_fail("%s", ag_error());
     }
-    if (a->vectors) {
-        example_must_be_output(a->vectors);
+    if (a->vectors && kaeru_text_is_same_file(a->vectors, a->index)) {
+        example_fail("%s: is the file of --index: expected another one for --vectors", a->vectors);
     }
     Embedder e = embedder_open(a->folder);
     nn_eval(e.bert);
@@ -84,10 +84,13 @@ static void answer(const Asked *a)
 /* Learns from pairs and writes the model. */
 static void learn(const char *folder, const char *pairs, Tuning how, bool overwrite)
 {
-    must_be_free(folder, overwrite);
+    NewModel made = new_model_begin(folder, overwrite);
     Embedder e = embedder_open(folder);
+    if (e.first) {
+        example_fail("%s: pooling_mode_cls_token: --tune expects a model whose vector is the mean", folder);
+    }
     tune(&e, pairs, how);
-    write_model(&e, folder);
+    new_model_write(&made, &e);
     embedder_close(&e);
 }
 
@@ -111,12 +114,13 @@ int main(int argc, char **argv)
         NN_OPTION("lr", tuning.lr, 0, 1, "learning rate of AdamW"),
         NN_FLAG_OPTION("overwrite", overwrite, "replace a model in the output folder"), NN_FIELDS_END
     };
+    example_take_argument(&asked.question);
     example_begin(argc, argv, &(Program){ "embed",
         "Makes a vector of each line of a text, by a BERT such as all-MiniLM-L6-v2 from its Hugging Face folder, and shows\n"
         "the lines that are nearest to a question in meaning:\n\n"
         "  embed --model FOLDER --index notes.txt 'Who is playing music?'\n\n"
         "With --tune, it learns from pairs of texts that belong together, and writes embed_tune.csv (step,loss) and the\n"
-        "model, which transformers and sentence-transformers open, into the output folder.", options, &asked.question });
+        "model, which transformers opens, into the output folder.", options });
     if (!asked.folder || !asked.index == !pairs) {
         example_usage_error("expected --model, the folder of a model, and --index or --tune");
     }

@@ -54,6 +54,8 @@ Bert *bert_new(BertOptions o, bool pooler)
     nn_child(b, encoder, c);
     if (pooler) {
         nn_child(b, pooler, dense_new(o.width, o.width));
+        tensor_set_requires_grad(b->pooler->dense->weight, false);
+        tensor_set_requires_grad(b->pooler->dense->bias, false);
     }
     b->options = o;
     return b;

@@ -38,8 +38,10 @@ static int64_t read_longest(const char *folder, int64_t positions)
     return longest;
 }
 
-static bool is_on(const NnSettings *s, const char *key)
+static bool is_on(const NnSettings *s, const char *mode)
 {
+    char key[64];
+    snprintf(key, sizeof key, "pooling_mode_%s", mode);
     const char *value = nn_settings_get(s, key);
     return value && strcmp(value, "1") == 0;
 }
@@ -49,15 +51,14 @@ static bool read_pooling(const char *folder)
 {
     static const char *const others[] = { "max_tokens", "mean_sqrt_len_tokens",
                                           "weightedmean_tokens", "lasttoken" };
-    char *path = path_in(folder, "1_Pooling/config.json"), key[64];
+    char *path = path_in(folder, "1_Pooling/config.json");
     NnSettings *s = settings_of(path);
-    bool first = is_on(s, "pooling_mode_cls_token"), mean = is_on(s, "pooling_mode_mean_tokens");
+    bool first = is_on(s, "cls_token"), given = access(path, F_OK) == 0;
+    bool good = !given || first != is_on(s, "mean_tokens");
     for (int i = 0; i < 4; i++) {
-        snprintf(key, sizeof key, "pooling_mode_%s", others[i]);
-        first = first && !is_on(s, key);
-        mean = mean || is_on(s, key);
+        good = good && !is_on(s, others[i]);
     }
-    if (first && mean) {
+    if (!good) {
         example_fail("%s: expected pooling_mode_cls_token or pooling_mode_mean_tokens alone", path);
     }
     ag_free(s);

@@ -96,15 +96,16 @@ void tune(Embedder *e, const char *path, Tuning how)
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-enum { CONFIG, WEIGHTS, FILES = 8 };
-static const char *const names[FILES] = {
+enum { WEIGHTS = 1 };
+static const char *const names[MODEL_FILES] = {
     "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
-    "special_tokens_map.json", "vocab.txt", "sentence_bert_config.json", "modules.json"
+    "special_tokens_map.json", "vocab.txt", "sentence_bert_config.json"
 };
 
-void must_be_free(const char *folder, bool overwrite)
+NewModel new_model_begin(const char *folder, bool overwrite)
 {
-    for (int i = 0; i < FILES; i++) {
+    NewModel m;
+    for (int i = 0; i < MODEL_FILES; i++) {
         char *from = path_in(folder, names[i]), *to = example_path(names[i]);
         if (kaeru_text_is_same_file(from, to)) {
             example_fail("%s is a file of --model: expected another folder as --out", to);
@@ -112,23 +113,27 @@ void must_be_free(const char *folder, bool overwrite)
         if (!overwrite && access(to, F_OK) == 0) {
             example_fail("%s exists: expected --overwrite, or another folder as --out", to);
         }
+        m.copied[i] = i == WEIGHTS ? (FileContent){ NULL, 0 } : file_to_copy(folder, names[i], "");
         ag_free(from);
         ag_free(to);
     }
+    return m;
 }
 
-void write_model(const Embedder *e, const char *folder)
+void new_model_write(NewModel *m, const Embedder *e)
 {
-    FileGroup g = file_group_begin(example_out(), names, FILES);
-    for (int i = 0; i < FILES; i++) {
-        char *from = path_in(folder, names[i]), *to = file_group_path(&g, i);
-        FileContent c = i == WEIGHTS ? (FileContent){ NULL, 0 } : file_content(from);
-        bool good = i == WEIGHTS ? nn_save(to, e->bert) : !c.bytes || file_content_write(&c, to);
+    FileGroup g = file_group_begin(example_out(), names, MODEL_FILES);
+    for (int i = 0; i < MODEL_FILES; i++) {
+        FileContent *c = &m->copied[i];
+        char *to = file_group_path(&g, i);
+        bool good = !c->bytes || file_content_write(c, to);
+        if (i == WEIGHTS) {
+            good = nn_save(to, e->bert);
+        }
         if (!good) {
             file_group_fail(&g);
         }
-        ag_free(c.bytes);
-        ag_free(from);
+        ag_free(c->bytes);
         ag_free(to);
     }
     file_group_replace(&g);

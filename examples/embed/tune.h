@@ -8,10 +8,12 @@ typedef struct { int64_t epochs, batch; double lr; } Tuning;
 /* Trains with the lines of a file, each of two texts with a tab between them. Writes the losses as
  * embed_tune.csv (step,loss). */
 void tune(Embedder *e, const char *pairs, Tuning how);
-/* Writes the model with the other files of `folder` into the output folder, for this program, and
- * for transformers and sentence-transformers. */
-void write_model(const Embedder *e, const char *folder);
-/* Ends the program if the output folder has a model, unless `overwrite`. */
-void must_be_free(const char *folder, bool overwrite);
+/* The new model's other files, which are those of --model: read before the training, written after
+ * it with the weights. new_model_begin ends the program if the output folder has a model, unless
+ * `overwrite`, or if it is --model itself. */
+enum { MODEL_FILES = 7 };
+typedef struct { FileContent copied[MODEL_FILES]; } NewModel;
+NewModel new_model_begin(const char *folder, bool overwrite);
+void new_model_write(NewModel *m, const Embedder *e);
 
 #endif
