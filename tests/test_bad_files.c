@@ -96,6 +96,14 @@ static bool accepts_tokenizer(const char *path, const char *unused)
     return bpe != NULL;
 }
 
+static bool accepts_word_pieces(const char *path, const char *unused)
+{
+    (void)unused;
+    KaeruVocab *v = kaeru_vocab_open(KAERU_WORDPIECE, path, NULL);
+    ag_free(v);
+    return v != NULL;
+}
+
 static bool accepts_config(const char *path, const char *unused)
 {
     (void)unused;
@@ -140,7 +148,7 @@ static const struct { const char *name; bool (*accepts)(const char *first, const
     { "json", accepts_json }, { "safetensors", accepts_safetensors }, { "tensors", accepts_tensors },
     { "chars", accepts_chars }, { "words", accepts_words }, { "text", accepts_text }, { "bpe", accepts_bpe },
     { "bpe-vocab", accepts_bpe_vocab }, { "tokenizer", accepts_tokenizer }, { "config", accepts_config },
-    { "adapter", accepts_adapter }, { "pairs", accepts_pairs },
+    { "adapter", accepts_adapter }, { "pairs", accepts_pairs }, { "word-pieces", accepts_word_pieces },
 };
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -205,6 +213,7 @@ START_TEST(good_files_are_accepted)
     ck_assert_msg(accepts_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
     ck_assert_msg(accepts_config(FOLDER "good_config.json", NULL), "%s", ag_error());
     ck_assert_msg(accepts_tokenizer(FOLDER "good_tokenizer.json", NULL), "%s", ag_error());
+    ck_assert_msg(accepts_word_pieces(FOLDER "good_word_pieces.json", NULL), "%s", ag_error());
     ck_assert_msg(accepts_adapter(FOLDER "good.adapter", NULL), "%s", ag_error());
     ck_assert_msg(accepts_pairs(FOLDER "good.jsonl", NULL), "%s", ag_error());
 }

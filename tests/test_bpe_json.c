@@ -62,6 +62,45 @@ START_TEST(ids_equal_those_of_tokenizers)
 }
 END_TEST
 
+/* BERT's normalizer, pre-tokenizer and pieces of words. */
+START_TEST(word_pieces_equal_those_of_tokenizers)
+{
+    void *owner = ag_alloc(1, 1);
+    const Json *cases = json_read(owner, TEST_FIXTURES "/bert/cases.json", 1 << 20);
+    ck_assert_msg(cases && cases->count > 90, "%s", ag_error());
+    KaeruVocab *v = kaeru_vocab_open(KAERU_WORDPIECE, TEST_FIXTURES "/bert/tokenizer.json", NULL);
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < cases->count; i++) {
+            check_case(v, "bert", &cases->as.item[i]);
+        }
+    }
+    const int32_t special[] = { 2, 3, -1, 1 };
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(kaeru_vocab_special(v, (KaeruSpecial)i), special[i]);
+    }
+    ck_assert_int_eq(kaeru_vocab_find(v, "nothing of this", 15), 1);
+    size_t n;
+    int32_t *ids = kaeru_vocab_encode(v, "[SEP]", 5, KAERU_AS_TEXT, &n);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_ne(ids[i], 3);
+    }
+    ck_assert_uint_gt(n, 2);
+    ag_free(ids);
+    ids = kaeru_vocab_encode(v, "a\xff \xe9", 4, KAERU_AS_TEXT, &n);
+    ck_assert(n == 2 && ids[0] == 1 && ids[1] == 1);
+    ag_free(ids);
+    ids = kaeru_vocab_encode(v, "", 0, KAERU_AS_TEXT, &n);
+    ck_assert_uint_eq(n, 0);
+    ag_free(ids);
+    ck_assert_int_eq(kaeru_vocab_kind(v), KAERU_WORDPIECE);
+    expect_refused(kaeru_vocab_save(v, in_folder("v"), NULL), "/v: expected a vocabulary by the rules of GPT-2 only");
+    expect_refused(kaeru_vocab_export(v, in_folder("t"), in_folder("c")), "/t: expected a vocabulary of characters, or of");
+    ag_free(v);
+    ag_free(owner);
+}
+END_TEST
+
 START_TEST(special_tokens_can_be_text)
 {
     const char *text = "<|begin|><think>";
@@ -614,6 +653,7 @@ Suite *bpe_json_suite(void)
     TCase *t = tcase_create("bpe_json");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_loop_test(t, ids_equal_those_of_tokenizers, 0, N_FAMILIES);
+    tcase_add_test(t, word_pieces_equal_those_of_tokenizers);
     tcase_add_test(t, special_tokens_can_be_text);
     tcase_add_test(t, added_tokens_are_decoded_as_their_text);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);

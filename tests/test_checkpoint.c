@@ -511,6 +511,49 @@ END_TEST
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
+static void json_is_read(NnSettings *s, const char *text)
+{
+    folder_write("config.json", text, strlen(text));
+    expect_done(nn_settings_read_json(in_folder("config.json"), s));
+}
+
+static void json_is_refused(NnSettings *s, const char *text, const char *message)
+{
+    folder_write("config.json", text, strlen(text));
+    expect_refused(nn_settings_read_json(in_folder("config.json"), s), message);
+}
+
+START_TEST(members_of_a_json_file_become_settings)
+{
+    NnSettings *s = nn_settings_new();
+    nn_settings_set(s, "layers", "%d", 1);
+    json_is_read(s, "{\"layers\": 6, \"eps\": 1e-12, \"act\": \"gel\u00fc\", \"yes\": true, \"no\": false, \"null\": null, "
+                    "\"list\": [1], \"object\": {\"layers\": 7}, \"nul\": \"a\\u0000b\", \"nan\": NaN, "
+                    "\"large\": 9223372036854775807}");
+    const char *expected[][2] = { { "layers", "6" }, { "act", "gel\u00fc" }, { "yes", "1" }, { "no", "0" },
+                                  { "large", "9223372036854775807" } };
+    for (int i = 0; i < 5; i++) {
+        ck_assert_str_eq(nn_settings_get(s, expected[i][0]), expected[i][1]);
+    }
+    const char *left_out[] = { "null", "list", "object", "nul", "nan" };
+    for (int i = 0; i < 5; i++) {
+        ck_assert_ptr_null(nn_settings_get(s, left_out[i]));
+    }
+    double eps;
+    expect_done(nn_settings_real(s, "eps", &eps));
+    ck_assert(eps == 1e-12);
+    json_is_refused(s, "[1]", "/config.json: expected an object, found an array");
+    json_is_refused(s, "{\"layers\": }", "/config.json: line 1, column 12: expected a value");
+    char many[20000] = "{", *p = many + 1;
+    for (int i = 0; i <= 1000; i++) {
+        p += sprintf(p, "%s\"%d\": 0", i ? "," : "", i);
+    }
+    sprintf(p, "}");
+    json_is_refused(s, many, "/config.json: expected at most 1000 members, found 1001");
+    ag_free(s);
+}
+END_TEST
+
 START_TEST(settings_are_texts_that_are_checked_on_reading)
 {
     NnSettings *s = nn_settings_new();
@@ -987,6 +1030,7 @@ Suite *checkpoint_suite(void)
     tcase_add_test(runs, an_optimizer_of_a_part_is_saved);
     tcase_add_test(runs, loading_between_forward_and_backward_is_reported);
     tcase_add_test(runs, saving_to_an_impossible_path_is_refused);
+    tcase_add_test(runs, members_of_a_json_file_become_settings);
     tcase_add_test(runs, settings_are_texts_that_are_checked_on_reading);
     tcase_add_test(runs, settings_do_not_depend_on_the_locale);
     suite_add_tcase(suite, runs);

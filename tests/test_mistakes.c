@@ -1237,6 +1237,10 @@ START_TEST(settings_and_files)
     MISTAKE("settings is NULL", nn_checkpoint_settings(missing, no_settings));
     MISTAKE("was freed", nn_checkpoint_settings(missing, old));
     REFUSED("cannot be opened", nn_checkpoint_settings(missing, s));
+    MISTAKE("the path is NULL", nn_settings_read_json(no_text, s));
+    MISTAKE("settings is NULL", nn_settings_read_json(missing, no_settings));
+    MISTAKE("was freed", nn_settings_read_json(missing, old));
+    REFUSED("cannot be opened", nn_settings_read_json(missing, s));
     MISTAKE("the module is NULL", nn_average_checkpoints(NULL, paths, 2));
     MISTAKE("paths is NULL", nn_average_checkpoints(l, NULL, 2));
     MISTAKE("the path is NULL", nn_average_checkpoints(l, paths + 2, 1));

@@ -35,6 +35,8 @@
 typedef struct { const char *name, *teaches; const NnField *options; } Program;
 /* Before example_begin: adds a struct of options of the library, with the program's defaults, to those of the program. */
 void example_add_options(const NnFields *fields, void *of);
+/* Before example_begin: the program takes an argument that is no option; *argument gets it, if it is given. */
+void example_take_argument(const char **argument);
 /* The options of the program, its own first, without those of every example. */
 const NnOptions *example_options(void);
 /* --precision float32|bf16: example_begin sets it for the program (ag_precision). */
@@ -93,6 +95,10 @@ char *path_in(const char *folder, const char *name);
 typedef struct { char *bytes; size_t size; } FileContent;
 /* Reads a small file, if it is there. Ends the program if it cannot be read or has more than 256 MiB. */
 FileContent file_content(const char *path);
+/* The content of a file of the folder --model that will be copied beside a new model, which is made to be given away. Ends the
+ * program if it is a link out of the folder: a model that was downloaded could lead the copy to a private file. Links to the
+ * blobs of Hugging Face's cache are none. `or`: what the message names as another way, ", or --no-merge". */
+FileContent file_to_copy(const char *folder, const char *name, const char *or);
 /* Writes a file with this content; false with ag_error() if that fails. */
 bool file_content_write(const FileContent *c, const char *path);
 

@@ -23,6 +23,7 @@ static const Pair pairs[] = {
 #include "ja/curvature.def"
 #include "ja/differential_equation.def"
 #include "ja/digits.def"
+#include "ja/embed.def"
 #include "ja/exploding.def"
 #include "ja/families.def"
 #include "ja/feed_forward.def"

@@ -19,6 +19,7 @@ static const char *out_dir = "out";
 static const char *language;
 const char *precision_option;
 static bool japanese;
+static const char **taken;                      /* gets the argument that is no option; NULL: there is none */
 static int end_status = 0;
 static char *made_folder;                       /* the output folder, as far as this program has made it */
 static size_t made_length, found_length;        /* lengths of that path and of the part that existed before */
@@ -42,6 +43,11 @@ void example_add_options(const NnFields *fields, void *of)
         n++;
     }
     options[n] = (NnOptions){ fields, of };
+}
+
+void example_take_argument(const char **argument)
+{
+    taken = argument;
 }
 
 const NnOptions *example_options(void)
@@ -191,6 +197,10 @@ static void read_options(int argc, char **argv, const Program *program)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             example_help_language(argc, argv);
             print_help(program);
+        }
+        if (taken && !*taken && argv[i][0] != '-') {
+            *taken = argv[i++];
+            continue;
         }
         if (!nn_options_read(options, argc, argv, &i)) {
             example_usage_error("%s (--help lists the options)", ag_error());

@@ -158,53 +158,6 @@ static void check_folder(const char *name, const char *const *written, int n)
     ag_free(folder_path);
 }
 
-/* Whether a path begins with that folder. */
-static bool is_below(const char *path, const char *below, size_t n)
-{
-    return strncmp(path, below, n) == 0 && (path[n] == '/' || path[n] == '\\');
-}
-
-/* The length of a path of n bytes without its last name. */
-static size_t parent_length(const char *path, size_t n)
-{
-    while (n > 0 && path[--n] != '/') {
-    }
-    return n;
-}
-
-/* Whether a file lies in the blobs of the snapshot `below`, as in the cache of Hugging Face's library: the snapshot is
- * models--NAME/snapshots/REVISION, and its files are links to models--NAME/blobs/FILE. Both paths have no links. */
-static bool is_blob(const char *file, const char *below)
-{
-    static const char snapshots[] = "/snapshots/", blobs[] = "/blobs/", prefix[] = "/models--";
-    size_t list = parent_length(below, strlen(below)), model = parent_length(below, list);
-    size_t cache = parent_length(below, model), n = model + sizeof blobs - 1;
-    return strncmp(below + cache, prefix, sizeof prefix - 1) == 0 && list - model == sizeof snapshots - 2 &&
-           strncmp(below + model, snapshots, sizeof snapshots - 1) == 0 && strncmp(file, below, model) == 0 &&
-           strncmp(file + model, blobs, sizeof blobs - 1) == 0 && parent_length(file, strlen(file)) == n - 1;
-}
-
-/* A file that is copied must not be a link out of the folder of --model: a model that was downloaded could lead the copy to a
- * private file, and the folder model is made to be given away. */
-static void check_link(const char *from)
-{
-    char *file = host_full_path(from), *below = host_full_path(folder);
-    if (file && below && !is_below(file, below, strlen(below)) && !is_blob(file, below)) {
-        example_fail("%s: is a link to %s, outside of --model, and would be copied: expected the file itself there, "
-                     "or --no-merge", from, file);
-    }
-    ag_free(below);
-    ag_free(file);
-}
-
-/* A file that is copied must be one: a FIFO would be read without end. */
-static void check_is_file(const char *from)
-{
-    if (!host_is_file(from)) {
-        example_fail("%s: expected a regular file, which is copied to the folder model, or --no-merge", from);
-    }
-}
-
 /* Ends the program if the file to write is one of --model. */
 static void check_is_not_of_model(const char *to)
 {
@@ -222,13 +175,7 @@ static void check_is_not_of_model(const char *to)
 static void read_copied(void)
 {
     for (int i = WRITTEN; i < N_FILES && !keep_apart; i++) {
-        char *from = path_in(folder, files[i]);
-        if (access(from, F_OK) == 0) {
-            check_is_file(from);
-        }
-        check_link(from);
-        copied[i] = file_content(from);
-        ag_free(from);
+        copied[i] = file_to_copy(folder, files[i], ", or --no-merge");
     }
 }
 

@@ -241,7 +241,7 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
     return count;
 }
 
-/* Encodes a word as merge_word does, from the cache if it is there. A long word, or one of many ids, is not cached. */
+/* Encodes a word as merge_word or WordPiece does, from the cache if it is there. A long word, or one of many ids, is not cached. */
 static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     int32_t whole = b->whole_words ? word_table_find(b->tokens, text, n) : -1;
@@ -249,13 +249,14 @@ static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
         ids[0] = whole;
         return 1;
     }
-    if (n > BPE_CACHED_BYTES) return merge_word(b, text, n, ids);
+    size_t (*split)(Bpe *b, const char *text, size_t n, int32_t *ids) = b->pieces.prefix ? wordpiece_encode : merge_word;
+    if (n > BPE_CACHED_BYTES) return split(b, text, n, ids);
     BpeCached *c = &b->cache[word_hash(text, n) & (CACHE_SLOTS - 1)];
     if (c->size == n && memcmp(c->text, text, n) == 0) {
         for (int i = 0; i < c->count; i++) ids[i] = c->id[i];
         return c->count;
     }
-    size_t count = merge_word(b, text, n, ids);
+    size_t count = split(b, text, n, ids);
     if (count <= BPE_CACHED_IDS) {
         c->size = (uint8_t)n;
         c->count = (uint8_t)count;
@@ -372,21 +373,31 @@ static int32_t *bpe_encode(const KaeruVocab *v, const char *text, size_t n, bool
 static int32_t bpe_special(const KaeruVocab *v, KaeruSpecial which)
 {
     const Bpe *b = v->bpe;
+    if (which == KAERU_UNKNOWN && b->pieces.prefix) return b->unknown;
     if (which == KAERU_START) return b->begin;
     if (which != KAERU_END) return -1;
     return b->end >= 0 ? b->end : b->end_of_text;
 }
 
-/* An added token has its normal form. */
-static Word bpe_decoded(const KaeruVocab *v, int32_t id)
+/* Whether a token is joined to the one before it by WordPiece's prefix. */
+static bool is_joined(const Bpe *b, Word token)
 {
-    const Word *normal = v->bpe->normal;
-    return normal && normal[id].text ? normal[id] : v->tokens->word[id];
+    size_t prefix = b->pieces.prefix_size;
+    return b->rules.joined && token.size >= prefix && memcmp(token.text, b->pieces.prefix, prefix) == 0;
 }
 
-static bool bpe_spaced(const KaeruVocab *v)
+/* An added token has its normal form. */
+static Word bpe_decoded(const KaeruVocab *v, int32_t id, bool first)
 {
-    return v->bpe->rules.spaced;
+    const Word *normal = v->bpe->normal;
+    Word token = normal && normal[id].text ? normal[id] : v->tokens->word[id];
+    size_t left_out = !first && is_joined(v->bpe, token) ? v->bpe->pieces.prefix_size : 0;
+    return (Word){ token.text + left_out, token.size - left_out, 0 };
+}
+
+static bool bpe_spaced(const KaeruVocab *v, int32_t id)
+{
+    return v->bpe->rules.spaced && !is_joined(v->bpe, v->tokens->word[id]);
 }
 
 const VocabFunctions bpe_functions = { bpe_encode, bpe_special, bpe_decoded, bpe_spaced };

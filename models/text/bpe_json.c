@@ -1,4 +1,4 @@
-/* bpe_json.c: reads the BPE of a tokenizer.json, which the library `tokenizers` writes. Anything in the file that
+/* bpe_json.c: reads the BPE, or the WordPiece, of a tokenizer.json, which the library `tokenizers` writes. Anything in the file that
  * would need other code is refused, because the ids would differ in silence. */
 #include <string.h>
 
@@ -50,6 +50,15 @@ static bool check_lengths(const Reader *r)
     return json_check(r->path, "padding", padding, members) &&
            ((json_is(json_get(padding, "strategy"), "BatchLongest") && bpe_is_unset(padding, "pad_to_multiple_of")) ||
             wrong(r, "padding", "nothing, or BatchLongest without pad_to_multiple_of", padding));
+}
+
+/* The same two parts of WordPiece, which leaves them to the caller. */
+static bool check_left(const Reader *r)
+{
+    static const JsonMember cut[] = { { "max_length", JSON_NUMBER, JSON_REQUIRED }, { .name = NULL } };
+    static const JsonMember padding[] = { { "pad_id", JSON_NUMBER, JSON_REQUIRED }, { .name = NULL } };
+    return (bpe_is_unset(r->root, "truncation") || json_check(r->path, "truncation", json_get(r->root, "truncation"), cut)) &&
+           (bpe_is_unset(r->root, "padding") || json_check(r->path, "padding", json_get(r->root, "padding"), padding));
 }
 
 static bool check_model(const Reader *r, const Json *model)
@@ -189,23 +198,29 @@ static bool read_merges(const Reader *r, const Json *merges, const BpeBytes *of,
     return true;
 }
 
-KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
+KaeruVocab *bpe_parse_json(void *work, KaeruVocabKind kind, const char *name, const Json *root)
 {
+    const bool pieces = kind == KAERU_WORDPIECE;
     BpeRules rules;
     Reader reader = { .work = work, .path = name, .root = root, .rules = &rules }, *r = &reader;
     const Json *model = json_get(r->root, "model"), *merges = json_get(model, "merges");
     int32_t begin, end, unknown;
     BpeBytes bytes = bpe_bytes();
-    if (!check_parts(r) || !check_model(r, model) || !bpe_read_rules(name, root, &rules)) return NULL;
+    if (!check_parts(r) || !(pieces ? wordpiece_check(name, model) && check_left(r) : check_model(r, model))) return NULL;
+    if (!bpe_read_rules(name, root, &rules)) return NULL;
+    if (pieces && !rules.characters)
+        return ag_set_error("%s: model WordPiece with pre_tokenizer ByteLevel is not supported", name), NULL;
     const BpeBytes *of = r->of = rules.characters ? NULL : &bytes;
     if (!read_texts(r, json_get(model, "vocab"))) return NULL;
-    if (!merges || merges->type != JSON_ARRAY) return wrong(r, "merges", "an array", merges), NULL;
+    if (!pieces && (!merges || merges->type != JSON_ARRAY)) return wrong(r, "merges", "an array", merges), NULL;
     WordTable *tokens = word_table_new(r->work);
-    BpeMerge *merge = ag_alloc_in(r->work, merges->count, sizeof *merge);
+    uint32_t n_merges = pieces ? 0 : merges->count;
+    BpeMerge *merge = ag_alloc_in(r->work, n_merges, sizeof *merge);
     if (!bpe_read_tokens(r->work, of, r->path, r->text, r->raw, r->n, tokens)) return NULL;
-    if (!read_merges(r, merges, of, tokens, merge) || !bpe_read_ends(name, root, tokens, &begin, &end)) return NULL;
+    if ((!pieces && !read_merges(r, merges, of, tokens, merge)) || !bpe_read_ends(name, root, tokens, &begin, &end)) return NULL;
     if (!read_unknown(r, model, tokens, &unknown)) return NULL;
-    KaeruVocab *v = bpe_new(tokens, merge, (int32_t)merges->count);
+    KaeruVocab *v = bpe_new(tokens, merge, (int32_t)n_merges);
+    v->kind = kind;
     v->bpe->unknown = unknown;
     v->bpe->fuses_unknown = bpe_is_true(model, "fuse_unk", false);
     v->bpe->rules = rules;
@@ -214,5 +229,8 @@ KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root)
     v->bpe->n_vocab = r->n_vocab;
     v->bpe->whole_words = bpe_is_true(model, "ignore_merges", false);
     bpe_set_added(v->bpe, r->added, r->n_added);
+    if (pieces) {
+        wordpiece_begin(v->bpe, model);
+    }
     return v;
 }

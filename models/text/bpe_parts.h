@@ -1,4 +1,5 @@
-/* bpe_parts.h: the rules of byte pairs, for the files that read, train, use and save them. */
+/* bpe_parts.h: the rules of byte pairs, for the files that read, train, use and save them. WordPiece has the same ones before
+ * and after it, and other pieces of a word. */
 #ifndef KAERU_BPE_PARTS_H
 #define KAERU_BPE_PARTS_H
 
@@ -26,7 +27,10 @@ typedef enum {                              /* the normalizer, of the text betwe
     BPE_NFKD,
     BPE_LOWER_CASE,
     BPE_STRIP_LEFT,                         /* white space */
-    BPE_STRIP_RIGHT
+    BPE_STRIP_RIGHT,
+    BPE_CLEAN,                              /* no control characters, and each white space is a space */
+    BPE_IDEOGRAPHS,                         /* spaces around each */
+    BPE_NO_ACCENTS
 } BpeNormal;
 typedef enum {                              /* the pre-tokenizer: each rule splits the pieces of the rule before it */
     BPE_GPT2,
@@ -36,6 +40,7 @@ typedef enum {                              /* the pre-tokenizer: each rule spli
     BPE_NUMBERS,                            /* numbers, the rest is one piece */
     BPE_WORD_CHARACTERS,                    /* word characters and other ones, without white space */
     BPE_NO_SPACE,                           /* what is between white space */
+    BPE_PUNCTUATION,                        /* each character that BERT takes for punctuation, and what is between them */
     BPE_PREFIX_SPACE                        /* splits nothing: a piece gets a space before it if it has none */
 } BpeSplit;
 enum { BPE_RULES = 16 };
@@ -45,6 +50,7 @@ typedef struct {
     int n_normal, n_split;
     bool characters;                        /* a word begins as its characters, instead of its bytes */
     bool spaced;                            /* in a decoded text, a space is between two tokens */
+    bool joined;                            /* but not before a token with WordPiece's prefix, which is left out */
 } BpeRules;
 
 /* A token that is found in the text before it is split. */
@@ -74,6 +80,15 @@ typedef struct {
     bool starts[256];                       /* whether a token starts with this byte */
 } BpeFinder;
 
+/* How WordPiece splits a word: the longest token with which it begins, then the longest of the rest, behind a prefix. */
+typedef struct {
+    const char *prefix;                     /* "##"; NULL: this is no WordPiece */
+    size_t prefix_size;
+    int64_t most;                           /* a word of more characters is unknown */
+    size_t longest;                         /* bytes of a token */
+    char *buffer;                           /* of that size */
+} WordPiece;
+
 typedef struct Bpe {
     const WordTable *tokens;                /* the bytes of each id, which belong to the vocabulary */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
@@ -81,6 +96,7 @@ typedef struct Bpe {
     int32_t unknown;                        /* the id of a byte or character that is no token; -1: it is left out */
     bool fuses_unknown;                     /* several of them become one token */
     BpeRules rules;
+    WordPiece pieces;
     bool whole_words;                       /* a word that is a token is not made from merges */
     int32_t n_vocab;                        /* from this id on, tokens are only added ones */
     BpeAdded *added;                        /* sorted by their bytes */
@@ -106,7 +122,7 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
 /* Construct byte pairs from the parsed content of vocab.json, and merges.txt, or from that of a tokenizer.json. `work` owns
  * what is needed only while the files are read. */
 KaeruVocab *bpe_parse(void *work, const char *name, const Json *root, VocabFile merges);
-KaeruVocab *bpe_parse_json(void *work, const char *name, const Json *root);
+KaeruVocab *bpe_parse_json(void *work, KaeruVocabKind kind, const char *name, const Json *root);
 /* Sets the content of GPT-2's two files, owned by `work`. False with ag_error(), which begins with `name`, if they cannot hold
  * this vocabulary. */
 bool bpe_texts(void *work, const char *name, const KaeruVocab *v, VocabFile *vocab, VocabFile *merges);
@@ -133,6 +149,16 @@ size_t bpe_piece(BpeSplit rule, const char *text, size_t n, bool *kept);
 /* Applies the rules' normalizer to a text. Returns the memory in which the new text is, for ag_free; NULL: it is part of the
  * old one. */
 char *bpe_normalize(const BpeRules *rules, const char **text, size_t *n);
+
+/* Applies one rule of BERT's normalizer: the new text, for ag_free, and its size. */
+char *wordpiece_normalize(BpeNormal rule, const char *text, size_t n, size_t *size);
+/* The number of bytes, of n >= 1, in the first piece by the rule BPE_PUNCTUATION. */
+size_t wordpiece_part(const char *text, size_t n);
+/* Writes the ids of a word of n >= 1 bytes, at most n; returns their number. */
+size_t wordpiece_encode(Bpe *b, const char *text, size_t n, int32_t *ids);
+/* Checks the model of a tokenizer.json; and reads it for b, which has its tokens. */
+bool wordpiece_check(const char *path, const Json *model);
+void wordpiece_begin(Bpe *b, const Json *model);
 
 /* Reads the normalizer, the pre-tokenizer and the decoder of a tokenizer.json. */
 bool bpe_read_rules(const char *path, const Json *root, BpeRules *rules);

@@ -1,5 +1,7 @@
 /* bpe_rules.c: reads what a tokenizer.json does with a text before and after its byte pairs: its normalizer, pre-tokenizer,
  * post-processor and decoder. A part that would need other code is refused by its name, because ids would differ in silence. */
+#include <string.h>
+
 #include "bpe_parts.h"
 #include "utf8.h"
 
@@ -74,13 +76,31 @@ static bool add_normal(Reader *r, BpeNormal rule)
     return true;
 }
 
+/* BertNormalizer; strip_accents null: if it makes small letters. */
+static bool read_bert(Reader *r, const Json *part)
+{
+    static const JsonMember members[] = {
+        { "clean_text", JSON_BOOL, JSON_REQUIRED }, { "handle_chinese_chars", JSON_BOOL, JSON_REQUIRED },
+        { "strip_accents", JSON_BOOL, JSON_NULLABLE }, { "lowercase", JSON_BOOL, JSON_REQUIRED }, { .name = NULL }
+    };
+    bool lower = bpe_is_true(part, "lowercase", true), strip = bpe_is_true(part, "strip_accents", lower);
+    return json_check(r->path, "normalizer BertNormalizer", part, members) &&
+           (!bpe_is_true(part, "clean_text", true) || add_normal(r, BPE_CLEAN)) &&
+           (!bpe_is_true(part, "handle_chinese_chars", true) || add_normal(r, BPE_IDEOGRAPHS)) &&
+           (!strip || (add_normal(r, BPE_NFD) && add_normal(r, BPE_NO_ACCENTS))) && (!lower || add_normal(r, BPE_LOWER_CASE));
+}
+
 static bool read_normal(Reader *r, const Json *part)
 {
     static const char *const names[] = { "NFC", "NFD", "NFKC", "NFKD", "Lowercase" };          /* by BpeNormal */
+    if (is_type(part, "BertNormalizer")) {
+        return read_bert(r, part);
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_type(part, names[i])) return add_normal(r, (BpeNormal)i);
     if (!is_type(part, "Strip"))
-        return bpe_unsupported(r->path, "normalizer", json_get(part, "type"), "NFC, NFD, NFKC, NFKD, Lowercase or Strip");
+        return bpe_unsupported(r->path, "normalizer", json_get(part, "type"),
+                               "NFC, NFD, NFKC, NFKD, Lowercase, Strip or BertNormalizer");
     static const JsonMember members[] = {
         { "strip_left", JSON_BOOL, JSON_REQUIRED }, { "strip_right", JSON_BOOL, JSON_REQUIRED }, { .name = NULL }
     };
@@ -137,11 +157,29 @@ static bool read_split(Reader *r, const Json *part)
     if (is_type(part, "Digits")) return read_digits(r, part);
     if (is_type(part, "Whitespace")) return add_split(r, BPE_WORD_CHARACTERS);
     if (is_type(part, "WhitespaceSplit")) return add_split(r, BPE_NO_SPACE);
+    if (is_type(part, "BertPreTokenizer")) return add_split(r, BPE_NO_SPACE) && add_split(r, BPE_PUNCTUATION);
     return bpe_unsupported(r->path, "pre_tokenizer", json_get(part, "type"),
-                           "ByteLevel, Split, Digits, Whitespace or WhitespaceSplit");
+                           "ByteLevel, Split, Digits, Whitespace, WhitespaceSplit or BertPreTokenizer");
 }
 
 /* ---- the decoder ------------------------------------------------------------------------------------------------- */
+
+/* WordPiece's decoder, with the prefix of the model. */
+static bool read_joined(const Reader *r, const Json *decoder, const Json *model)
+{
+    static const JsonMember members[] = {
+        { "prefix", JSON_STRING, JSON_REQUIRED }, { "cleanup", JSON_BOOL, JSON_REQUIRED }, { .name = NULL }
+    };
+    const Json *prefix = json_get(decoder, "prefix"), *other = json_get(model, "continuing_subword_prefix");
+    if (!json_check(r->path, "decoder WordPiece", decoder, members)) {
+        return false;
+    }
+    if (!other || other->type != JSON_STRING || other->count != prefix->count ||
+        memcmp(other->as.text, prefix->as.text, prefix->count) != 0) {
+        return bpe_wrong(r->path, "decoder WordPiece", "the model's continuing_subword_prefix as prefix", prefix);
+    }
+    return r->rules->spaced = r->rules->joined = true;
+}
 
 /* Tokens of bytes need a ByteLevel; without a decoder, `tokenizers` puts a space between two tokens. */
 static bool read_decoder(const Reader *r, const Json *root)
@@ -151,6 +189,8 @@ static bool read_decoder(const Reader *r, const Json *root)
     if (bpe_is_unset(root, "decoder")) return true;
     if (json_is(type, "ByteLevel")) return check_bytes(r->path, "decoder ByteLevel", decoder);
     if (r->rules->characters && json_is(type, "Fuse")) return true;
+    if (is_type(json_get(root, "model"), "WordPiece") && json_is(type, "WordPiece"))
+        return read_joined(r, decoder, json_get(root, "model"));
     return bpe_unsupported(r->path, "decoder", type, r->rules->characters ? "ByteLevel, Fuse or none" : "ByteLevel or none");
 }
 

@@ -145,6 +145,7 @@ size_t bpe_piece(BpeSplit rule, const char *text, size_t n, bool *kept)
     case BPE_NUMBERS: return digits(text, n, SIZE_MAX);
     case BPE_WORD_CHARACTERS: return between_spaces(text, n, true, kept);
     case BPE_NO_SPACE: return between_spaces(text, n, false, kept);
+    case BPE_PUNCTUATION: return wordpiece_part(text, n);
     default: return n;
     }
 }
@@ -179,6 +180,8 @@ char *bpe_normalize(const BpeRules *rules, const char **text, size_t *n)
         case BPE_STRIP_LEFT: case BPE_STRIP_RIGHT: size = spaces(*text, *n, rule == BPE_STRIP_RIGHT);
                              *text += rule == BPE_STRIP_LEFT ? size : 0;
                              *n -= size;
+                             break;
+        case BPE_CLEAN: case BPE_IDEOGRAPHS: case BPE_NO_ACCENTS: next = wordpiece_normalize(rule, *text, *n, &size);
         }
         if (!next) continue;
         ag_free(owned);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Writes unicode_table.h: the classes of all characters that GPT-2's splitting rule asks for, the small letters, what the
-normal forms ask for, and the word characters of `tokenizers`.
+normal forms ask for, the word characters of `tokenizers`, and what BERT's normalizer and pre-tokenizer ask for.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
 Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself. The
 normal forms are those of `tokenizers`, which is asked what it knows: its tables for this are those of an older Unicode.
-It is also asked for the small letters that are newer than Python's, and for the word characters.
+It is also asked for the small letters that are newer than Python's, for the word characters, and for what it does in
+BERT's normalizer and pre-tokenizer, whose categories are those of an older Unicode, too.
 """
 import itertools
 import re
@@ -114,6 +115,23 @@ def write_words(split):
     write_runs("word", [code not in surrogates and len(split("a" + chr(code))) == 1 for code in range(0x110000)])
 
 
+def write_bert(normal, split):
+    """What BERT's normalizer takes away: characters when it cleans a text, and accents; and the characters that are words of
+    their own. NUL, which a table does not hold, is taken away, too."""
+    def normalizer(**rules):
+        unset = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+        return normal.BertNormalizer(**unset | rules).normalize_str
+
+    def write(name, in_set):
+        write_runs(name, [code > 0 and not 0xD800 <= code < 0xE000 and in_set("a" + chr(code))
+                          for code in range(0x110000)])
+
+    clean, strip = normalizer(clean_text=True), normalizer(strip_accents=True)
+    write("unclean", lambda text: clean(text + "b") == "ab")
+    write("accents", lambda text: strip(text) == "a")
+    write("alone", lambda text: len(split(text + "b")) == 3)
+
+
 def write_compatibility(nfd, nfkd):
     groups = []
     for code in [*range(0xD800), *range(0xE000, 0x110000)]:
@@ -161,7 +179,9 @@ def main():
     print(f"""\
 /* unicode_table.h: written by make_unicode.py; do not edit. The classes are those of Unicode {UNICODE}, the small letters those
  * of Unicode {python}. The normal forms are those of Unicode {UNICODE} without what `tokenizers` {tokenizers_version} does
- * not know. newer_lower_runs has the small letters that `tokenizers` knows besides, and unicode_word its word characters.
+ * not know. newer_lower_runs has the small letters that `tokenizers` knows besides, and unicode_word its word characters. Of
+ * BERT's tokenizer, unicode_unclean has what its normalizer takes away, unicode_accents the accents that it takes from letters,
+ * and unicode_alone the characters that are words of their own.
  *
  * A set of code points is the lengths of runs, in turn: of code points outside of the set, of those in it. lower_runs and
  * mark_runs have for each run the number of code points before it, and the number of letters or marks; then, for letters, the
@@ -173,6 +193,7 @@ def main():
     normal = tokenizers.normalizers
     write_classes(unicode)
     write_words(tokenizers.pre_tokenizers.Whitespace().pre_tokenize_str)
+    write_bert(normal, tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str)
     write_lower(normal.Lowercase().normalize_str)
     write_nfc(unicode, normal.NFC().normalize_str)
     write_compatibility(normal.NFD().normalize_str, normal.NFKD().normalize_str)

@@ -146,6 +146,21 @@ bool unicode_is_word(uint32_t code)
     return IN_SET(unicode_word, code);
 }
 
+bool unicode_is_unclean(uint32_t code)
+{
+    return code == 0 || IN_SET(unicode_unclean, code);
+}
+
+bool unicode_is_accent(uint32_t code)
+{
+    return IN_SET(unicode_accents, code);
+}
+
+bool unicode_is_alone(uint32_t code)
+{
+    return IN_SET(unicode_alone, code);
+}
+
 /* The same as unicode_lower, with the letters of newer_lower_runs. */
 static uint32_t newest_lower(uint32_t code)
 {

@@ -16,6 +16,11 @@ typedef enum {
 UnicodeClass unicode_class(uint32_t code);
 /* Whether the code point is a word character, \w of a regular expression: a letter, a mark, a digit, "_" and some more. */
 bool unicode_is_word(uint32_t code);
+/* Of BERT's tokenizer: whether its normalizer takes the code point out of a text; whether it is an accent; whether it is a word
+ * of its own. */
+bool unicode_is_unclean(uint32_t code);
+bool unicode_is_accent(uint32_t code);
+bool unicode_is_alone(uint32_t code);
 /* The lower-case letter of an upper-case one; any other code point unchanged, and U+0130, whose lower case is two code
  * points. */
 uint32_t unicode_lower(uint32_t code);

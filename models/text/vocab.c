@@ -104,16 +104,17 @@ int32_t *kaeru_vocab_encode(const KaeruVocab *v, const char *text, size_t n, Kae
 }
 
 /* The same in a decoded text. */
-static Word decoded_token(const KaeruVocab *v, int32_t id)
+static Word decoded_token(const KaeruVocab *v, int32_t id, bool first)
 {
-    int32_t first = first_id(v);
-    return id >= first && id < size_of(v) ? v->f->decoded(v, id - first) : token_of(v, id);
+    int32_t least = first_id(v);
+    return id >= least && id < size_of(v) ? v->f->decoded(v, id - least, first) : token_of(v, id);
 }
 
 /* Whether this token has a space before it, unless it is the first one. */
 static bool follows_space(const KaeruVocab *v, int32_t id)
 {
-    return v->f->is_spaced(v) || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN);
+    int32_t least = first_id(v);
+    return v->f->is_spaced(v, id < least ? 0 : id - least) || (v->kind == KAERU_SENTENCE_BPE && id == KAERU_UNKNOWN);
 }
 
 char *kaeru_vocab_decode(const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n)
@@ -124,7 +125,7 @@ char *kaeru_vocab_decode(const KaeruVocab *v, const int32_t *ids, size_t count, 
     ag_check_pointer(__func__, "n", n);
     size_t size = 0;
     for (size_t i = 0; i < count; i++) {
-        Word token = decoded_token(v, ids[i]);
+        Word token = decoded_token(v, ids[i], i == 0);
         if (!token.text) {
             ag_set_error("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)size_of(v));
             return NULL;
@@ -134,7 +135,7 @@ char *kaeru_vocab_decode(const KaeruVocab *v, const int32_t *ids, size_t count, 
     }
     char *text = ag_alloc(size + 1, 1), *end = text;
     for (size_t i = 0; i < count; i++) {
-        Word token = decoded_token(v, ids[i]);
+        Word token = decoded_token(v, ids[i], i == 0);
         if (i > 0 && follows_space(v, ids[i])) *end++ = ' ';
         memcpy(end, token.text, token.size);
         end += token.size;

@@ -18,10 +18,10 @@ typedef struct {
     int32_t *(*encode)(const KaeruVocab *v, const char *text, size_t n, bool special, size_t *count);
     /* kaeru_vocab_special, if the vocabulary does not have all four of them. */
     int32_t (*special)(const KaeruVocab *v, KaeruSpecial which);
-    /* Returns a token as a decoded text has it. */
-    Word (*decoded)(const KaeruVocab *v, int32_t id);
-    /* Tells whether a space is between two tokens of a decoded text. */
-    bool (*is_spaced)(const KaeruVocab *v);
+    /* Returns a token as a decoded text has it; first: no other token is before it. */
+    Word (*decoded)(const KaeruVocab *v, int32_t id, bool first);
+    /* Tells whether a space is before a token that is not the first one of a decoded text. */
+    bool (*is_spaced)(const KaeruVocab *v, int32_t id);
 } VocabFunctions;
 extern const VocabFunctions units_functions;
 extern const VocabFunctions bpe_functions;
@@ -33,7 +33,7 @@ struct KaeruVocab {
     KaeruVocabKind kind;
     const VocabFunctions *f;
     const WordTable *tokens;                /* by id; in KAERU_SENTENCE_BPE, without the special tokens before them */
-    struct Bpe *bpe;                        /* the rules of byte pairs; NULL: another kind */
+    struct Bpe *bpe;                        /* the rules of byte pairs, or of WordPiece; NULL: another kind */
 };
 /* A vocabulary that becomes the owner of the tokens. */
 KaeruVocab *vocab_new(KaeruVocabKind kind, const VocabFunctions *f, WordTable *tokens);

@@ -37,11 +37,12 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
 {
     const Json *root = json_parse(work, vocab.name, vocab.text, vocab.size);
     if (!root) return NULL;
-    if (is_bpe(kind)) {
-        KaeruVocab *v = merges.name ? bpe_parse(work, vocab.name, root, merges) : bpe_parse_json(work, vocab.name, root);
+    if (merges.name) {
+        KaeruVocab *v = bpe_parse(work, vocab.name, root, merges);
         if (v) v->kind = kind;
         return v;
     }
+    if (is_bpe(kind) || kind == KAERU_WORDPIECE) return bpe_parse_json(work, kind, vocab.name, root);
     int32_t n;
     const Word *token = vocab_tokens(work, vocab.name, root, &n);
     if (!token || !(kind == KAERU_CHARS ? are_characters : begin_with_special)(vocab.name, token, n)) return NULL;
@@ -52,7 +53,7 @@ KaeruVocab *vocab_parse(void *work, KaeruVocabKind kind, VocabFile vocab, VocabF
 
 static void check_kind(const char *what, KaeruVocabKind kind)
 {
-    if ((unsigned)kind > KAERU_SENTENCE_BPE) ag_usage_error(what, "%d is not a KaeruVocabKind", (int)kind);
+    if ((unsigned)kind > KAERU_WORDPIECE) ag_usage_error(what, "%d is not a KaeruVocabKind", (int)kind);
 }
 
 KaeruVocab *kaeru_vocab_open(KaeruVocabKind kind, const char *vocab_path, const char *merges_path)
@@ -124,7 +125,7 @@ bool kaeru_vocab_save(const KaeruVocab *v, const char *vocab_path, const char *m
     AG_LAYER;
     ag_check_object(__func__, "v", v);
     ag_check_pointer(__func__, "vocab_path", vocab_path);
-    if (v->bpe) ag_check_pointer(__func__, "merges_path", merges_path);
+    if (v->bpe && v->kind != KAERU_WORDPIECE) ag_check_pointer(__func__, "merges_path", merges_path);
     void *work = ag_alloc(1, 1);
     VocabFile vocab = { 0 }, merges = { 0 };
     bool done = texts_of(work, vocab_path, v, &vocab, &merges);

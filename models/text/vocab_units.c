@@ -138,13 +138,15 @@ static int32_t units_special(const KaeruVocab *v, KaeruSpecial which)
     return -1;
 }
 
-static Word units_decoded(const KaeruVocab *v, int32_t id)
+static Word units_decoded(const KaeruVocab *v, int32_t id, bool first)
 {
+    (void)first;
     return v->tokens->word[id];
 }
 
-static bool units_spaced(const KaeruVocab *v)
+static bool units_spaced(const KaeruVocab *v, int32_t id)
 {
+    (void)id;
     return v->kind == KAERU_WORDS;
 }
 

@@ -1,8 +1,10 @@
 /* config.c: reads and writes config.json. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "kaeru/checkpoint.h"
 #include "utf8.h"
 
 enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
@@ -81,6 +83,36 @@ bool config_is_usual(const Config *c)
 bool add_path(const char *path)
 {
     return ag_set_error("%s: %s", path, ag_error());
+}
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+bool nn_settings_read_json(const char *path, NnSettings *settings)
+{
+    enum { MOST_MEMBERS = 1000 };                       /* each is looked for among those before it */
+    AG_LAYER;
+    ag_check_pointer(__func__, "the path", path);
+    ag_check_object(__func__, "settings", settings);
+    Config c;
+    bool good = config_open(&c, path);
+    if (good && c.root->count > MOST_MEMBERS) {
+        good = ag_set_error("%s: expected at most %d members, found %u", path, MOST_MEMBERS, (unsigned)c.root->count);
+    }
+    for (uint32_t i = 0; good && i < c.root->count; i++) {
+        const Json *name = &c.root->as.item[2 * i], *value = name + 1;
+        const char *key = name->as.text;
+        if (value->type == JSON_STRING && strlen(value->as.text) == value->count) {
+            nn_settings_set(settings, key, "%s", value->as.text);
+        } else if (value->type == JSON_BOOL) {
+            nn_settings_set(settings, key, "%d", value->as.truth);
+        } else if (value->type == JSON_NUMBER && value->whole) {
+            nn_settings_set(settings, key, "%" PRId64, value->as.integer);
+        } else if (value->type == JSON_NUMBER) {
+            nn_settings_set(settings, key, "%.17g", value->as.number);
+        }
+    }
+    ag_free(c.owner);
+    return good;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

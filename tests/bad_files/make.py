@@ -390,8 +390,9 @@ merges("late_version.txt", "t h\n#version: 0.2\n", 'line 2: token "#version:" is
 merges("tab.txt", "t\th\n", 'line 1: expected two tokens and one space between them, found "t\\x09h"')
 
 # ---- tokenizer.json --------------------------------------------------------------------------------------------------
-BYTES = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
-RAW = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True, "trim_offsets": True}
+RAW = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False, "trim_offsets": True}
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 MODEL = {"type": "BPE", "vocab": vocab, "merges": ["t h", ["th", "e"]]}
 END = {"id": 258, "content": "<|endoftext|>", "special": True}
 
@@ -402,6 +403,7 @@ def tokenizer(pre_tokenizer=BYTES, added=(END,), **more):
              "unk_token", "fuse_unk")
     model = {**MODEL, **{key: value for key, value in more.items() if key in parts}}
     rest = {key: value for key, value in more.items() if key not in model}
+    added = [{**item, **{flag: False for flag in FLAGS if flag not in item}} for item in added]
     return json.dumps({"added_tokens": list(added), "pre_tokenizer": pre_tokenizer, "model": model, **rest})
 
 
@@ -418,8 +420,8 @@ def split(regex, **more):
 
 
 QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
-SPLITTERS = "ByteLevel, Split, Digits, Whitespace or WhitespaceSplit"
-NORMALIZERS = "NFC, NFD, NFKC, NFKD, Lowercase or Strip"
+SPLITTERS = "ByteLevel, Split, Digits, Whitespace, WhitespaceSplit or BertPreTokenizer"
+NORMALIZERS = "NFC, NFD, NFKC, NFKD, Lowercase, Strip or BertNormalizer"
 LONGEST = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 258, "pad_type_id": 0,
            "pad_token": "<|endoftext|>"}
 (HERE / "good_tokenizer.json").write_text(tokenizer(truncation=None, padding=LONGEST, decoder=BYTES, dropout=0.0), "utf8")
@@ -432,7 +434,7 @@ for name, setting, value in (("dropout", "dropout", 0.1), ("subword_prefix", "co
                              ("word_suffix", "end_of_word_suffix", "</w>"), ("fallback", "byte_fallback", True)):
     bad_tokenizer(name, f"model BPE with {setting} is not supported", **{setting: value})
 REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
-bad_tokenizer("bert_normalizer", f"normalizer BertNormalizer is not supported: expected {NORMALIZERS}",
+bad_tokenizer("bert_normalizer", "normalizer BertNormalizer: clean_text: expected true or false, found nothing",
               normalizer={"type": "BertNormalizer"})
 bad_tokenizer("replace", f"normalizer Replace is not supported: expected {NORMALIZERS}",
               normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, REPLACE]})
@@ -534,6 +536,41 @@ bad_tokenizer("two_processors", f"post_processor: expected {ENDS}", post_process
     template([THE, SEQUENCE], the=([vocab["the"]], ["the"])), template([SEQUENCE])]})
 bad_tokenizer("processors", "post_processor: expected an array as parts of the Sequence, found nothing",
               post_processor={"type": "Sequence"})
+
+# WordPiece.
+WORD_PIECE = {"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+              "vocab": {"?": 0, "a": 1, "##a": 2}}
+
+
+def bad_word_pieces(name, message, **more):
+    model, rest = dict(WORD_PIECE), {}
+    for key, value in more.items():
+        (rest if key in ("pre_tokenizer", "decoder", "added_tokens") else model)[key] = value
+    model = {key: value for key, value in model.items() if value is not None}
+    bad("word-pieces", name + ".word_pieces.json", json.dumps({**rest, "model": model}), message)
+
+
+(HERE / "good_word_pieces.json").write_text(json.dumps({"model": WORD_PIECE}), "utf8")
+bad_word_pieces("bpe", "model BPE is not supported: expected WordPiece", type="BPE")
+bad_word_pieces("no_type", "model: expected WordPiece, found nothing", type=None)
+bad_word_pieces("no_unknown", "model WordPiece: unk_token: expected a string, found nothing", unk_token=None)
+bad_word_pieces("other_unknown", "unk_token: expected null or a token of the vocabulary, which may lack parts of a text, "
+                'found "x"', unk_token="x")
+bad_word_pieces("no_prefix", "model WordPiece: continuing_subword_prefix: expected a string, found nothing",
+                continuing_subword_prefix=None)
+bad_word_pieces("long_prefix", "model WordPiece: continuing_subword_prefix: expected at most 100 bytes, found 101",
+                continuing_subword_prefix="#" * 101)
+LONGEST_WORD = "model WordPiece: max_input_chars_per_word: expected a "
+bad_word_pieces("no_most", LONGEST_WORD + "number, found nothing", max_input_chars_per_word=None)
+for name, value in ("negative", -1), ("huge", 10**18), ("fraction", 1.5):
+    bad_word_pieces(name + "_most", LONGEST_WORD + "whole number from 0 to 10000", max_input_chars_per_word=value)
+bad_word_pieces("no_vocab", "model WordPiece: vocab: expected an object, found nothing", vocab=None)
+bad_word_pieces("gap", 'token "a": expected ids from 0 to 1 without gaps, found 7', vocab={"?": 0, "a": 7})
+bad_word_pieces("bytes", "model WordPiece with pre_tokenizer ByteLevel is not supported", pre_tokenizer=BYTES)
+bad_word_pieces("prefix", 'decoder WordPiece: expected the model\'s continuing_subword_prefix as prefix, found "@@"',
+                decoder={"type": "WordPiece", "prefix": "@@", "cleanup": True})
+bad_word_pieces("decoder", "decoder WordPiece: cleanup: expected true or false, found nothing",
+                decoder={"type": "WordPiece", "prefix": "##"})
 
 # A tokenizer.json where another file is expected.
 WHOLE = "expected an object of tokens and ids, found a tokenizer.json of the model "

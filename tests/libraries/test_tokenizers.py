@@ -9,74 +9,11 @@ import subprocess
 
 os.environ["HF_HUB_OFFLINE"] = "1"              # read by the libraries when they are imported
 from check import BUILD, check, enter_folder, finish
+from texts import (BPE, CHARS, END, PROSE, SCRIPTS, START, WORDPIECE, Vocab, all_characters, kaeru, random_texts)
 from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers)
 from transformers import AutoTokenizer
 
 TEXTS = 1500                                    # for each recipe
-CHARS, BPE = 0, 2                               # KaeruVocabKind
-WITH_SPECIAL = 1                                # KaeruEncoding
-START, END = 0, 1                               # KaeruSpecial
-
-
-# ---- kaeru -----------------------------------------------------------------------------------------------------------
-
-kaeru = ctypes.CDLL(str(BUILD / "libkaeru.so"))
-kaeru.ag_error.restype = ctypes.c_char_p
-for name in "kaeru_vocab_open", "kaeru_vocab_encode", "kaeru_vocab_decode":
-    getattr(kaeru, name).restype = ctypes.c_void_p
-
-
-class Vocab:
-    """A vocabulary that kaeru has opened; `pointer` is None if it was refused, `error` says why."""
-
-    def __init__(self, path, kind=BPE, merges=None):
-        self.pointer = kaeru.kaeru_vocab_open(kind, str(path).encode(), merges and str(merges).encode())
-        self.error = None if self.pointer else kaeru.ag_error().decode()
-
-    def encode(self, text):
-        data, count = text.encode(), ctypes.c_size_t()
-        ids = kaeru.kaeru_vocab_encode(ctypes.c_void_p(self.pointer), data, ctypes.c_size_t(len(data)),
-                                       WITH_SPECIAL, ctypes.byref(count))
-        found = list((ctypes.c_int32 * count.value).from_address(ids)) if count.value else []
-        kaeru.ag_free(ctypes.c_void_p(ids))
-        return found
-
-    def decode(self, ids):
-        size = ctypes.c_size_t()
-        text = kaeru.kaeru_vocab_decode(ctypes.c_void_p(self.pointer), (ctypes.c_int32 * len(ids))(*ids),
-                                        ctypes.c_size_t(len(ids)), ctypes.byref(size))
-        found = ctypes.string_at(text, size.value)
-        kaeru.ag_free(ctypes.c_void_p(text))
-        return found.decode("utf8", "replace")
-
-    def special(self, which):
-        return kaeru.kaeru_vocab_special(ctypes.c_void_p(self.pointer), which)
-
-
-# ---- texts -----------------------------------------------------------------------------------------------------------
-
-PROSE = "Hello there, how are you? It's 12345 o'clock. WE'LL see the ﬁne Ångström café, ½ of Ⅷ; naïve İstanbul ΣΑΣ. "
-SCRIPTS = ["abcdefghij ABCXYZ .,!?'’-_/\\\"", "0123456789 ١٢٣ ½Ⅷ²৩", " \t\n\r\u00a0\u2003\u3000\u0085\u2028", "éàçœßÅÉİǅﬁﬀ",
-           "αβγδΣσςΆΐ", "жщыёЖЩҐ", "אבגד ערבית العربية", "नमस्ते हिन्दी", "ภาษาไทย", "こんにちは カタカナ ｶﾞﾊﾟ 漢字", "한국어 각힣ᄀ각",
-           "e\u0301a\u030a\u0323\u0327o\u0308\u0300", "😀👩\u200d👩🇯🇵\ufe0f", "①㍿ﷺ㎏Ⓐ𝔸ℌ™", "<s></s><|end|>#<x>abc", "𐐀𞤀ꟋᏣⱯ",
-           "'s 't 're 'LL 'D"]
-
-
-def random_texts(count):
-    random.seed(2)
-    texts = ["", " ", "  ", "a", " a", "a ", "\n", "<s>", "<s> a<s> b</s> ", PROSE, PROSE.upper(), " <|end|> x<|end|>"]
-    while len(texts) < count:
-        kinds = random.sample(SCRIPTS, random.randint(1, 3))
-        if random.random() < 0.3:               # any characters, and any marks
-            kinds.append([chr(c) for c in random.sample([*range(0xD800), *range(0xE000, 0x20000)], 20)])
-        texts.append("".join(random.choice(random.choice(kinds)) for _ in range(random.randint(1, 30))))
-    return texts
-
-
-def all_characters():
-    """Each code point between letters, in texts of 16 of them."""
-    codes = [*range(1, 0xD800), *range(0xE000, 0x33480)]
-    return ["".join(f"a{chr(c)}b {chr(c)}." for c in codes[i:i + 16]) for i in range(0, len(codes), 16)]
 
 
 # ---- recipes ---------------------------------------------------------------------------------------------------------
@@ -127,6 +64,8 @@ RECIPES = {
     "whitespace_split": (P.WhitespaceSplit(), N.Sequence([N.NFD(), N.Lowercase()]), False),
     "whitespace_digits": (both(P.Whitespace(), P.Digits(individual_digits=True)), None, False),
     "characters": (None, None, False),
+    "bert_bytes": (both(P.BertPreTokenizer(), bytes_level()), N.BertNormalizer(), True),
+    "bert_characters": (P.BertPreTokenizer(), N.Sequence([N.NFKC(), N.BertNormalizer(lowercase=False)]), False),
 }
 LINES = [PROSE, PROSE.lower(), *SCRIPTS, "abc def <x> <s> 12 34"] * 12
 
@@ -157,9 +96,11 @@ def train(name, more=None, unknown=None, fuse=False, ignore=False):
     return path
 
 
-def compare(what, path, texts, decodes=True):
+def compare(what, path, texts, decodes=True, kind=BPE):
     """Compares ids, decoded texts, and the tokens before and behind a text."""
-    library, vocab = Tokenizer.from_file(str(path)), Vocab(path)
+    library, vocab = Tokenizer.from_file(str(path)), Vocab(path, kind)
+    library.no_truncation()
+    library.no_padding()
     if vocab.error:
         check(what, False, vocab.error)
         return
@@ -236,6 +177,55 @@ def compare_all():
         compare(f"{name}, all code points", train(name), characters)
 
 
+# ---- WordPiece -------------------------------------------------------------------------------------------------------
+
+# name: what is before it, and the members of the model and of the trainer
+BERT = P.BertPreTokenizer()
+PIECES = {
+    "wordpiece": (BERT, N.BertNormalizer(), {}),
+    "wordpiece_cased": (BERT, N.BertNormalizer(lowercase=False), {}),
+    "wordpiece_accents": (BERT, N.BertNormalizer(strip_accents=False), {}),
+    "wordpiece_no_accents": (BERT, N.BertNormalizer(lowercase=False, strip_accents=True), {}),
+    "wordpiece_unclean": (BERT, N.BertNormalizer(clean_text=False, handle_chinese_chars=False), {}),
+    "wordpiece_short": (P.WhitespaceSplit(), N.Lowercase(), {"max_input_chars_per_word": 5}),
+    "wordpiece_prefix": (P.Whitespace(), N.NFKC(), {"continuing_subword_prefix": "@@"}),
+    "wordpiece_no_prefix": (None, None, {"continuing_subword_prefix": ""}),
+}
+
+
+def train_pieces(name):
+    splitter, normalizer, how = PIECES[name]
+    prefix = how.get("continuing_subword_prefix", "##")
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", **{"max_input_chars_per_word": 100} | how))
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = BERT
+    tokenizer.train_from_iterator(LINES, trainers.WordPieceTrainer(
+        vocab_size=900, show_progress=False, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
+        continuing_subword_prefix=prefix))
+    if splitter:
+        tokenizer.pre_tokenizer = splitter
+    tokenizer.add_tokens([AddedToken("<X>", normalized=True), AddedToken("#<x", normalized=False)])
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.decoder = decoders.WordPiece(prefix=prefix, cleanup=False)
+    tokenizer.enable_truncation(9)
+    tokenizer.enable_padding(length=9)
+    path = pathlib.Path(f"{name}.json")
+    tokenizer.save(str(path))
+    return path
+
+
+def compare_pieces():
+    texts = random_texts(TEXTS) + ["[CLS] a[SEP]b [cls] [MASK]", "a" * 100, "\u00e9" * 101, "\u0000a", "##a # #a", "@@a"]
+    characters = all_characters()
+    for name in PIECES:
+        compare(name, train_pieces(name), texts + characters * (name in ("wordpiece", "wordpiece_unclean")), kind=WORDPIECE)
+    path = pathlib.Path("no_decoder.json")
+    data = json.loads(train_pieces("wordpiece").read_text("utf8")) | {"decoder": None}
+    path.write_text(json.dumps(data), "utf8")
+    compare("WordPiece without a decoder", path, texts, kind=WORDPIECE)
+
+
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 def refused(what, path, words):
@@ -248,10 +238,8 @@ def refuse_all():
     for part, value, words in (
             ("pre_tokenizer", pre_tokenizers.Metaspace(), "pre_tokenizer Metaspace is not supported"),
             ("pre_tokenizer", pre_tokenizers.Punctuation(), "pre_tokenizer Punctuation is not supported"),
-            ("pre_tokenizer", both(pre_tokenizers.BertPreTokenizer(), bytes_level()),
-             "pre_tokenizer BertPreTokenizer is not supported"),
-            ("normalizer", normalizers.BertNormalizer(), "normalizer BertNormalizer is not supported"),
             ("normalizer", normalizers.Replace("a", "b"), "normalizer Replace is not supported"),
+            ("decoder", decoders.WordPiece(), "decoder WordPiece is not supported"),
             ("decoder", decoders.Metaspace(), "decoder Metaspace is not supported")):
         tokenizer = Tokenizer.from_str(json.dumps(data))
         setattr(tokenizer, part, value)
@@ -323,17 +311,16 @@ def library_opens(text):
 
 
 def compare_types():
-    usual = json.loads(train("plain").read_text("utf8"))
+    usual, pieces = (json.loads(path.read_text("utf8")) for path in (train("plain"), train_pieces("wordpiece")))
     file = pathlib.Path("types.json")
-    for parts in PARTS:
-        data = usual | parts
+    for kind, data in [(BPE, usual | parts) for parts in PARTS] + [(WORDPIECE, pieces | {"truncation": None, "padding": None})]:
         for path in places(data):
             for value in VALUES:
                 if path[-1] == "continuing_subword_prefix" and value in ("x", "true"):
                     continue                    # tokenizers aborts: its merges are no tokens with this prefix
                 text = json.dumps(with_value(data, path, value))
                 file.write_text(text, "utf8")
-                error, opens = Vocab(file).error, library_opens(text)
+                error, opens = Vocab(file, kind).error, library_opens(text)
                 what = f"tokenizer.json with {value!r} as {'/'.join(map(str, path))}"
                 if error is None:
                     check(f"{what} is opened, and by tokenizers", opens)
@@ -383,6 +370,7 @@ def compare_exports():
 
 enter_folder()
 compare_all()
+compare_pieces()
 refuse_all()
 compare_types()
 compare_exports()

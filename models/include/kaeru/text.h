@@ -1,4 +1,4 @@
-/* text.h: text to ids and back: files in UTF-8, and vocabularies of characters, of words and of byte pairs.
+/* text.h: text to ids and back: files in UTF-8, and vocabularies of characters, of words, of byte pairs and of WordPiece.
  *
  *     KaeruText text;
  *     if (!kaeru_text_open(&text, "story.txt")) { fprintf(stderr, "%s\n", ag_error()); return 1; }
@@ -84,7 +84,8 @@ typedef enum {
     KAERU_WORDS,            /* words between the white space of Unicode. The four special tokens come first, then the words by
                              * falling count, words of equal count in the order of their bytes (The Annotated Transformer) */
     KAERU_BPE,              /* GPT-2's byte pairs */
-    KAERU_SENTENCE_BPE      /* the four special tokens, then byte pairs; the special tokens are not in the files */
+    KAERU_SENTENCE_BPE,     /* the four special tokens, then byte pairs; the special tokens are not in the files */
+    KAERU_WORDPIECE         /* BERT's pieces of words, from a tokenizer.json alone */
 } KaeruVocabKind;
 /* <s> </s> <blank> <unk>: in KAERU_WORDS and KAERU_SENTENCE_BPE, these are their ids. */
 typedef enum { KAERU_START, KAERU_END, KAERU_BLANK, KAERU_UNKNOWN } KaeruSpecial;
@@ -118,10 +119,11 @@ KaeruVocab *kaeru_vocab_bpe(KaeruVocabKind kind, const char *text, size_t n, int
  * If merges_path is NULL, byte pairs are read from Hugging Face's tokenizer.json, with the ids of the library `tokenizers`:
  *
  * - model: BPE, without dropout, continuing_subword_prefix, end_of_word_suffix and byte_fallback;
- * - normalizer: NFC, NFD, NFKC, NFKD, Lowercase, Strip, or a Sequence of them. Decoding returns the text that they make;
+ * - normalizer: NFC, NFD, NFKC, NFKD, Lowercase, Strip, BertNormalizer, or a Sequence of them. Decoding returns the text that
+ *   they make;
  * - pre_tokenizer: ByteLevel with or without a prefix space and its regular expression; before it in a Sequence, or alone:
- *   Split by the regular expression of GPT-2, Llama 3 or Qwen2, Digits, Whitespace, WhitespaceSplit. Without ByteLevel, a word
- *   begins as its characters instead of its bytes. Without any pre_tokenizer, a text is one word;
+ *   Split by the regular expression of GPT-2, Llama 3 or Qwen2, Digits, Whitespace, WhitespaceSplit, BertPreTokenizer. Without
+ *   ByteLevel, a word begins as its characters instead of its bytes. Without any pre_tokenizer, a text is one word;
  * - post_processor: ByteLevel; TemplateProcessing, BertProcessing or RobertaProcessing with at most one token before a text and
  *   one behind it; a Sequence of these;
  * - decoder: ByteLevel or none; without ByteLevel in the pre_tokenizer, also Fuse;
@@ -130,7 +132,12 @@ KaeruVocab *kaeru_vocab_bpe(KaeruVocabKind kind, const char *text, size_t n, int
  * Another part is refused by its name, and so is a file that truncates or pads a text by itself (`truncation`, `padding`): ids
  * or text would differ from those of `tokenizers`. So is a member of these parts whose value has another type than
  * `tokenizers` takes, or that is missing although it needs one. A byte or character without a token (SmolLM2 lacks 21 of the
- * 256 bytes) becomes the file's `unk_token`; if it has none, it is left out. */
+ * 256 bytes) becomes the file's `unk_token`; if it has none, it is left out.
+ *
+ * KAERU_WORDPIECE reads a tokenizer.json of the model WordPiece with the same other parts, but no ByteLevel, and with the decoder
+ * WordPiece or none. Each word becomes the longest token with which it begins, then the longest ones of the rest that have
+ * "##" before them; a word without such tokens, or of too many characters, is the file's `unk_token`. The file's `truncation`
+ * and `padding` are left to the caller: no text is cut, and none gets more ids. */
 KaeruVocab *kaeru_vocab_open(KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
 /* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save(const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;
@@ -152,7 +159,8 @@ int32_t kaeru_vocab_size(const KaeruVocab *v);
 uint64_t kaeru_vocab_fingerprint(const KaeruVocab *v);
 /* The id of a special token; -1 if there is none. KAERU_BPE has at most KAERU_START and KAERU_END, the tokens
  * that a tokenizer.json puts before and behind each text, which kaeru_vocab_encode does not add. If there is none behind a
- * text, KAERU_END is <|endoftext|>. KAERU_CHARS has none. */
+ * text, KAERU_END is <|endoftext|>. KAERU_WORDPIECE has these two (BERT: [CLS], [SEP]) and KAERU_UNKNOWN. KAERU_CHARS has
+ * none. */
 int32_t kaeru_vocab_special(const KaeruVocab *v, KaeruSpecial which);
 
 /* The id of a token of n bytes; a special token comes last. An added token with the bytes of one of the vocabulary is not
@@ -171,14 +179,15 @@ char *kaeru_vocab_unknown(const KaeruVocab *v, const char *text, size_t n);
 typedef enum {
     KAERU_AS_TEXT,          /* <|endoftext|> is text like any other, and so is each special token of a tokenizer.json */
     KAERU_WITH_SPECIAL      /* they are the special tokens: not for text from an untrusted source */
-} KaeruEncoding;            /* of byte pairs; other kinds ignore it */
+} KaeruEncoding;            /* of byte pairs and WordPiece; other kinds ignore it */
 /* The ids of a text, and in *count their number. NULL if a vocabulary of characters does not have one. For byte pairs, a byte
  * that is not UTF-8 is split like a symbol. */
 int32_t *kaeru_vocab_encode(const KaeruVocab *v, const char *text, size_t n, KaeruEncoding how, size_t *count);
 /* The text of the ids, with a space between two words, followed by a NUL, and in *n its size. NULL if an id is out of range.
- * Three results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are
+ * Four results differ from those of `tokenizers`. An added token is its own text; there, the letters of an added "é!" are
  * taken for bytes, which gives U+FFFD and "!". Tokens of bytes without a decoder are decoded by ByteLevel; there, spaces join
- * them. Tokens of characters with the decoder ByteLevel are joined; there, their letters are taken for bytes. */
+ * them. Tokens of characters with the decoder ByteLevel are joined; there, their letters are taken for bytes. WordPiece keeps
+ * the space before a "."; there, `cleanup` removes it. */
 char *kaeru_vocab_decode(const KaeruVocab *v, const int32_t *ids, size_t count, size_t *n);
 
 /* A sentence, by a vocabulary with the four special tokens: the ids KAERU_START, those of the text, KAERU_END. In byte pairs,

@@ -23,6 +23,8 @@ AG_MUST_CHECK AG_NAME_CALL(bool, nn_checkpoint_save_trained, (AG_PLACE, const ch
 #define nn_checkpoint_save_trained(...) nn_checkpoint_save_trained_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_MUST_CHECK AG_NAME_CALL(bool, nn_checkpoint_settings, (AG_PLACE, const char *path, NnSettings *settings), (path, settings))
 #define nn_checkpoint_settings(...) nn_checkpoint_settings_call(__FILE__, __LINE__, __VA_ARGS__)
+AG_MUST_CHECK AG_NAME_CALL(bool, nn_settings_read_json, (AG_PLACE, const char *path, NnSettings *settings), (path, settings))
+#define nn_settings_read_json(...) nn_settings_read_json_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_MUST_CHECK AG_NAME_CALL(bool, nn_average_checkpoints, (AG_PLACE, void *model, const char *const *paths, int n),
     (model, paths, n))
 #define nn_average_checkpoints(...) nn_average_checkpoints_call(__FILE__, __LINE__, __VA_ARGS__)
