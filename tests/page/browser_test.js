@@ -282,6 +282,16 @@ async function names() {
     }
 }
 
+// The texts of pictures that lie on others.
+const ON_OTHERS = `[...document.querySelectorAll('svg')].flatMap((picture) => {
+    const all = [...picture.querySelectorAll('text')].map((e) => [e, e.getBoundingClientRect()])
+        .filter(([, box]) => box.width > 0);
+    const lap = (a, c) => Math.min(a.bottom, c.bottom) - Math.max(a.top, c.top) > 0.25 * Math.min(a.height, c.height);
+    return all.flatMap(([e, a], i) => all.slice(i + 1)
+        .filter(([, c]) => a.left < c.right - 1 && c.left < a.right - 1 && lap(a, c))
+        .map(([f]) => picture.id + ': ' + e.textContent + ' / ' + f.textContent));
+}).join('; ')`;
+
 // A phone of 360 pixels: no text lies on another, letters can be read, and a finger hits the links of the list.
 async function narrow() {
     for (const lang of ['en', 'ja']) {
@@ -289,14 +299,7 @@ async function narrow() {
         await b.value("document.querySelector('#race .once').click()");
         for (const what of ['gradient', 'signal']) {
             await choose(b, '#race .what', what);
-            same(`360 pixels, ${lang}, ${what}: texts on others`, await b.value(`[...document.querySelectorAll('svg')]
-                .flatMap((picture) => {
-                    const all = [...picture.querySelectorAll('text')].map((e) => [e, e.getBoundingClientRect()])
-                        .filter(([, box]) => box.width > 0);
-                    return all.flatMap(([e, a], i) => all.slice(i + 1).filter(([, c]) => a.left < c.right - 1
-                        && c.left < a.right - 1 && a.top < c.bottom - 4 && c.top < a.bottom - 4)
-                        .map(([f]) => picture.id + ': ' + e.textContent + ' / ' + f.textContent));
-                }).join('; ')`), '');
+            same(`360 pixels, ${lang}, ${what}: texts on others`, await b.value(ON_OTHERS), '');
         }
         same(`360 pixels, ${lang}: small letters`, await b.value(`[...document.querySelectorAll('svg text')]
             .filter((e) => e.getClientRects().length
@@ -615,6 +618,7 @@ async function slideIsRight(b, what, height) {
     that(`${what}: its parts fill the figure`, s.full >= 0.6 * below, `${s.full} of ${below}`);
     same(`${what}: parts that are cut off`, s.outside, '');
     same(`${what}: letters below 4 % of the height`, s.small, '');
+    same(`${what}: texts on others`, await b.value(ON_OTHERS), '');
 }
 
 const PICTURES = 'main :is(.figure, .fills, svg[id], canvas)';
@@ -674,6 +678,7 @@ async function slides() {
     const [width, height] = [1280, 720];
     for (const lang of ['en', 'ja']) {
         const b = await ready(`gradient?lecture=true&lang=${lang}`, { width, height });
+        await b.value("document.querySelector('#rule-check').click()");
         const all = await b.value(`sections().flatMap((s) => slidesOf(s).map((n) => [s.id, n]))`);
         for (const [id, n] of all) {
             const what = `${lang}, ${id} ${n}`;
@@ -681,6 +686,12 @@ async function slides() {
             for (const step of await b.value(`stepperInView() ? ${KINDS_OF_STEPS} : []`)) {
                 await b.value(`stepperInView().go(${step})`);
                 await slideIsRight(b, `${lang}, step ${step}`, height);
+            }
+            // The blue button: a rule is checked, a training begins and stops. Two of them take seconds.
+            if (!['compress', 'bits'].includes(id) && await b.value("Boolean(seen('button.main'))")) {
+                for (let i = 0; i < 2; i++) await b.key(' ');
+                await b.value('new Promise((soon) => setTimeout(soon, 100))');
+                await slideIsRight(b, `${what}, the blue button`, height);
             }
             await b.key('a');
             await b.value(DRAWN);

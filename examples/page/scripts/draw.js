@@ -180,7 +180,10 @@ function bars(target, values, o) {
 // tell(row, column, value) is the text for a cell that is pointed at, touched, or reached by the arrow keys; it comes below.
 function heatMap(figure, values, columns, o) {
     const picture = find('svg', figure), rows = values.length / columns, room = lectureRoom(picture);
-    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1, scale = !room || room[0] >= left + 132 ? 36 : 0;
+    const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1;
+    // The names of rows need 13 units each.
+    const isWide = !room || room[0] >= left + 132, isHigh = !room || !o.rowLabels || room[1] - top - 37 >= 13 * rows;
+    const scale = isWide && isHigh ? 36 : 0;
     const size = room ? Math.min((room[0] - left - 1) / columns, (room[1] - top - scale - 1) / rows) : o.size;
     const { most, signed, gap } = o;
     const parts = [svg('rect', { x: left, y: top, width: columns * size, height: rows * size, class: 'ground' })];

@@ -23,11 +23,7 @@ function showSection(section, n = 1) {
         sections().forEach((s) => s.classList.toggle('shown', s === section));
         section.querySelectorAll('[data-slide]').forEach((e) => e.classList.toggle('off', !onSlides(e).includes(n)));
         closeAnswers();
-        const at = sections().indexOf(section), slides = slidesOf(section);
-        find('#lecture-place').textContent = `${at + 1} / ${sections().length}`
-            + (slides.length > 1 ? ` · ${slides.indexOf(n) + 1} / ${slides.length}` : '');
-        find('#lecture-back').disabled = at === 0 && n === slides[0];
-        find('#lecture-on').disabled = at === sections().length - 1 && n === slides[slides.length - 1];
+        showPlace();
         setSettings(false);
         drawAgain();
         scrollTo({ top: 0 });
@@ -36,6 +32,15 @@ function showSection(section, n = 1) {
     }
     find('h2', section).focus({ preventScroll: true });
     noteChange();
+}
+
+// Where the lecture is, in its bar.
+function showPlace() {
+    const at = sections().indexOf(shown), slides = slidesOf(shown), n = slides.indexOf(slide);
+    find('#lecture-place').textContent = `${at + 1} / ${sections().length}`
+        + (slides.length > 1 ? ` · ${n + 1} / ${slides.length}` : '');
+    find('#lecture-back').disabled = at === 0 && n === 0;
+    find('#lecture-on').disabled = at === sections().length - 1 && n === slides.length - 1;
 }
 
 function setLecture(on, n = 1) {

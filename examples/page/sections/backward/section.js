@@ -78,7 +78,8 @@ function startBackward(engine, sorter) {
         }
         for (const give of current.gives) {
             const target = trace.nodes[give.node];
-            const name = { name: target.leaf ? target.name : '' };
+            const path = target.leaf ? target.name.split('.') : [];
+            const name = { name: (lecture ? path.slice(-2) : path).join('.') };
             if (give.before) {
                 made.push([target, give.before, 'tile_before'], [target, give.part, 'tile_adds'],
                     [target, give.sum, 'tile_sum']);

@@ -290,8 +290,12 @@ function drawGraph(target, trace, state) {
             [kind === 2 ? 'marker-start' : 'marker-end']: `url(#arrow${kind})` }));
         if (given !== undefined && trace.nodes[edge.from].uses > 1) {
             const middle = path[Math.floor((path.length - 1) / 2)], next = path[Math.floor((path.length - 1) / 2) + 1];
-            labels.push(svg('text', { x: (middle[0] + next[0]) / 2, y: (middle[1] + next[1]) / 2 + 5, class: 'part',
-                'text-anchor': 'middle' }, show(given, 4)));
+            // Between the boxes of a lecture there is no room: the number stands above or below the box.
+            const side = space && path.length === 2 ? Math.sign(Math.round(y1 - y0)) : 0;
+            labels.push(svg('text', side
+                ? { x: x1 - half[0] - 4, y: y0 + side * (box.height / 2 + 9) + 4, class: 'part', 'text-anchor': 'end' }
+                : { x: (middle[0] + next[0]) / 2, y: (middle[1] + next[1]) / 2 + 5, class: 'part', 'text-anchor': 'middle' },
+            show(given, 4)));
         }
     }
     trace.nodes.forEach((node, i) => {

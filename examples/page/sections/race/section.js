@@ -71,10 +71,8 @@ function startRace(engine) {
             y: decadesAround(KINDS.map(of).flat(2)),
             xTicks: blocks <= 8 ? Array.from({ length: blocks + 1 }, (_, i) => i) : undefined, xLabel: say('race_block'),
             yLabel: say(`race_norm_${what.value}`, { step: shown - shown % NORMS_EACH }),
-            // A lecture has no room for a second legend: the chart beside this one has it.
             curves: KINDS.map((kind) => ({ dots: true,
-                ...curve(kind, Array.from({ length: blocks + 1 }, (_, i) => i), (i) => of(kind).map((row) => row[i])),
-                ...(lecture && { label: '' }) })) });
+                ...curve(kind, Array.from({ length: blocks + 1 }, (_, i) => i), (i) => of(kind).map((row) => row[i])) })) });
 
         const depths = [...found.keys()].sort((a, b) => a - b);
         chart(find('#race-found'), { widest: 900, height: 260, x: [0, 24],

@@ -75,6 +75,7 @@ function startRule(engine) {
         const written = [forward.value, backward.value];
         check = () => gradeInEngine(engine, compileRule(...written));
         draw();
+        if (lecture) showPlace();                           // what is wrong is on a slide of its own
         noteChange();
     };
     for (const area of [forward, backward]) {
