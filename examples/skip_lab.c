@@ -278,9 +278,9 @@ int main(int argc, char **argv)
 {
     const NnField options[] = {
         NN_TEXT_OPTION("network", "NAME", network_name,
-                  "ffn: blocks as in skip_connection; gpt: a small GPT on text; or both"),
+                       "ffn: blocks as in skip_connection; gpt: a small GPT on text; or both"),
         NN_TEXT_OPTION("rows", "LIST", row_names,
-                  "rows of the table by name, with commas between them, or all"),
+                       "rows of the table by name, with commas between them, or all"),
         NN_OPTION("depth", given_depth, 0, MAX_BRANCHES / 2,
                   "blocks of a network; 0: 16 for the FFN, 4 for the GPT"),
         NN_OPTION("steps", given_steps, 0, 1000000,

@@ -10,7 +10,7 @@
 #define RUNS   "skip_lab_runs.csv"
 #define HEADER "run,network,row,seed,rate,block,loss,held_out,steps,parameters,eigenvalue_before," \
                "eigenvalue_after,gradient_before,gradient_after,signal_before,signal_after"
-enum { COLUMNS = 16, LOSS = 6, EIGENVALUE = 10, GRADIENT = 12, SIGNAL = 14 };
+enum { LOSS = 6, EIGENVALUE = 10, GRADIENT = 12, SIGNAL = 14 };
 
 static Csv *csv;
 

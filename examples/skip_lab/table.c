@@ -146,7 +146,7 @@ static void print_insides(const Result *results, int n, int seeds)
     }
 }
 
-/* Prints a list of rows after a title; "none" if it is empty. */
+/* A list of rows, printed after a title unless it is empty. */
 typedef struct { const char *title; int n; } List;
 
 static void list_add(List *l, int row)
