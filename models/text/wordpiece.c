@@ -126,7 +126,7 @@ bool wordpiece_check(const char *path, const Json *model)
         { "unk_token", JSON_STRING, JSON_REQUIRED }, { "continuing_subword_prefix", JSON_STRING, JSON_REQUIRED },
         { "max_input_chars_per_word", JSON_NUMBER, JSON_REQUIRED }, { "vocab", JSON_OBJECT, JSON_REQUIRED }, { .name = NULL }
     };
-    enum { MOST_CHARACTERS = 10000, MOST_PREFIX = 100 };    /* a word takes a time that grows by their square */
+    enum { MOST_CHARACTERS = 1000, MOST_PREFIX = 100 };     /* the time of a word grows by their cube, at worst */
     const Json *prefix = json_get(model, "continuing_subword_prefix"), *most = json_get(model, "max_input_chars_per_word");
     int64_t number;
     if (!json_is(json_get(model, "type"), "WordPiece")) {
