@@ -123,7 +123,8 @@ int main(int argc, char **argv)
         "Hugging Face folder, and shows the lines that are nearest to a question in meaning:\n\n"
         "  embed --model FOLDER --index notes.txt 'Who is playing music?'\n\n"
         "With --tune, it learns from pairs of texts that belong together, and writes\n"
-        "embed_tune.csv (step,loss) and the model, which transformers opens, into the output folder.", options });
+        "embed_tune.csv (step,loss) and the model, which transformers opens, into the output\n"
+        "folder.", options });
     if (!asked.folder || !asked.index == !pairs) {
         example_usage_error("expected --model, the folder of a model, and --index or --tune");
     }
