@@ -1,4 +1,4 @@
-/* embed.c: sentences as vectors, by a BERT: searches the lines of a file for what a question means. */
+/* embed.c: sentences as vectors, by a BERT: searches the lines of a file by their meaning. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,8 @@ static void learn(const char *folder, const char *pairs, Tuning how, bool overwr
     NewModel made = new_model_begin(folder, overwrite);
     Embedder e = embedder_open(folder);
     if (e.first) {
-        example_fail("%s: pooling_mode_cls_token: --tune expects a model whose vector is the mean", folder);
+        example_fail("%s: pooling_mode_cls_token: --tune expects a model whose vector is the mean",
+                     folder);
     }
     tune(&e, pairs, how);
     new_model_write(&made, &e);
@@ -108,19 +109,22 @@ int main(int argc, char **argv)
         NN_FLAG_OPTION("csv", asked.csv, "also write them as embed.csv (rank,line,cosine)"),
         NN_TEXT_OPTION("vectors", "FILE", asked.vectors,
                        "write the vectors of all lines: .npy, .npz or .safetensors"),
-        NN_TEXT_OPTION("tune", "FILE", pairs, "learn from lines of two texts with a tab between them"),
+        NN_TEXT_OPTION("tune", "FILE", pairs,
+                       "learn from lines of two texts with a tab between them"),
         NN_OPTION("epochs", tuning.epochs, 1, 10000, "passes through the pairs"),
         NN_OPTION("batch", tuning.batch, 2, 100000, "pairs of a batch, each told from the others"),
         NN_OPTION("lr", tuning.lr, 0, 1, "learning rate of AdamW"),
-        NN_FLAG_OPTION("overwrite", overwrite, "replace a model in the output folder"), NN_FIELDS_END
+        NN_FLAG_OPTION("overwrite", overwrite, "replace a model in the output folder"),
+        NN_FIELDS_END
     };
     example_take_argument(&asked.question);
     example_begin(argc, argv, &(Program){ "embed",
-        "Makes a vector of each line of a text, by a BERT such as all-MiniLM-L6-v2 from its Hugging Face folder, and shows\n"
-        "the lines that are nearest to a question in meaning:\n\n"
+        "Makes a vector of each line of a text, by a BERT such as all-MiniLM-L6-v2 from its\n"
+        "Hugging Face folder, and shows the lines that are nearest to a question in meaning:\n\n"
         "  embed --model FOLDER --index notes.txt 'Who is playing music?'\n\n"
-        "With --tune, it learns from pairs of texts that belong together, and writes embed_tune.csv (step,loss) and the\n"
-        "model, which transformers opens, into the output folder.", options });
+        "With --tune, it learns from pairs of texts that belong together, and writes\n"
+        "embed_tune.csv (step,loss) and the model, which transformers opens, into the output\n"
+        "folder.", options });
     if (!asked.folder || !asked.index == !pairs) {
         example_usage_error("expected --model, the folder of a model, and --index or --tune");
     }

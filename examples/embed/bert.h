@@ -4,7 +4,8 @@
 
 #include "kaeru/kaeru.h"
 
-/* The fields have the names of the file's tensors: "encoder.layer.0.attention.self.query.weight". */
+/* The fields have the names of the file's tensors:
+ * "encoder.layer.0.attention.self.query.weight". */
 typedef struct { Module module; Linear *query, *key, *value; } BertSelf;
 typedef struct { Module module; Linear *dense; LayerNorm *LayerNorm; } BertOutput;
 typedef struct { Module module; BertSelf *self; BertOutput *output; } BertAttention;
@@ -32,7 +33,7 @@ typedef struct {
     Module module;
     BertEmbeddings *embeddings;
     BertEncoder *encoder;
-    BertDense *pooler;              /* not used here, and kept for those who open the saved file; or NULL */
+    BertDense *pooler;              /* NULL, or for those who open a saved file: not used here */
     BertOptions options;
 } Bert;
 

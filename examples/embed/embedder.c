@@ -30,8 +30,8 @@ static int64_t read_longest(const char *folder, int64_t positions)
         example_fail("%s: %s", path, ag_error());
     }
     if (longest < 3 || longest > positions) {
-        example_fail("%s: max_seq_length is %" PRId64 ", expected a whole number from 3 to %" PRId64,
-                     path, longest, positions);
+        example_fail("%s: max_seq_length is %" PRId64 ", expected a whole number from 3 to %"
+                     PRId64, path, longest, positions);
     }
     ag_free(s);
     ag_free(path);
@@ -116,7 +116,8 @@ Tensor *embed_tokens(const Embedder *e, const Tokens *text, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         longest = text[i].n > longest ? text[i].n : longest;
     }
-    Tensor *ids = tensor_ints(SHAPE(n, longest), NULL), *mask = tensor_bools(SHAPE(n, longest), NULL);
+    Tensor *ids = tensor_ints(SHAPE(n, longest), NULL);
+    Tensor *mask = tensor_bools(SHAPE(n, longest), NULL);
     for (int64_t i = 0; i < n; i++) {
         memcpy(tensor_mutable_int_data(ids) + i * longest, text[i].id,
                (size_t)text[i].n * sizeof *text->id);

@@ -25,7 +25,7 @@ typedef struct { int32_t *id; int64_t n, place; } Tokens;
 Tokens tokens_of(const Embedder *e, KaeruLine text);
 /* Vectors (n,D) of length 1. The columns of the batch behind a text's tokens are padding. */
 Tensor *embed_tokens(const Embedder *e, const Tokens *text, int64_t n);
-/* The vectors (n,D) of n texts, without gradients. Texts of about the same length are in one batch. */
+/* The vectors (n,D) of n texts, without gradients. Texts of about one length are in one batch. */
 Tensor *embed_lines(const Embedder *e, const KaeruLine *line, int64_t n);
 
 #endif

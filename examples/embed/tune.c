@@ -18,8 +18,8 @@ static Pairs read_pairs(const Embedder *e, const char *path)
     if (!kaeru_lines_open(&lines, path)) {
         example_fail("%s", ag_error());
     }
-    Pairs p = { ag_alloc((size_t)lines.n, sizeof *p.left), ag_alloc((size_t)lines.n, sizeof *p.left),
-                lines.n };
+    size_t n = (size_t)lines.n;
+    Pairs p = { ag_alloc(n, sizeof *p.left), ag_alloc(n, sizeof *p.right), lines.n };
     for (int64_t i = 0; i < lines.n; i++) {
         KaeruLine line = lines.line[i];
         const char *end = line.text + line.size;
@@ -51,7 +51,8 @@ static Tensor *loss_of(const Embedder *e, const Pairs *p, Tensor *chosen)
 {
     int64_t n = tensor_numel(chosen);
     const int32_t *id = tensor_int_data(chosen);
-    Tokens *left = ag_scratch((size_t)n, sizeof *left), *right = ag_scratch((size_t)n, sizeof *left);
+    Tokens *left = ag_scratch((size_t)n, sizeof *left);
+    Tokens *right = ag_scratch((size_t)n, sizeof *right);
     Tensor *target = tensor_ints(SHAPE(n), NULL);
     for (int64_t i = 0; i < n; i++) {
         left[i] = p->left[id[i]];

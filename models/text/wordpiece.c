@@ -1,19 +1,19 @@
-/* wordpiece.c: WordPiece and what comes before it in BERT (Devlin et al. 2019): the parts of its normalizer, the characters that
- * are words of their own, and the pieces of a word. */
+/* wordpiece.c: WordPiece and what comes before it in BERT (Devlin et al. 2019): the parts of its
+ * normalizer, the characters that are words of their own, and the pieces of a word. */
 #include <string.h>
 
 #include "bpe_parts.h"
 #include "unicode.h"
 #include "utf8.h"
 
-/* ---- the normalizer ---------------------------------------------------------------------------------------------- */
+/* ---- the normalizer -------------------------------------------------------------------------- */
 
 /* The ideographs that BERT makes words of their own; kana and Hangul are not among them. */
 static bool is_ideograph(uint32_t code)
 {
     static const uint32_t runs[][2] = {
-        { 0x3400, 0x4dbf }, { 0x4e00, 0x9fff }, { 0xf900, 0xfaff }, { 0x20000, 0x2a6df }, { 0x2a700, 0x2b81f },
-        { 0x2b920, 0x2ceaf }, { 0x2f800, 0x2fa1f }
+        { 0x3400, 0x4dbf }, { 0x4e00, 0x9fff }, { 0xf900, 0xfaff }, { 0x20000, 0x2a6df },
+        { 0x2a700, 0x2b81f }, { 0x2b920, 0x2ceaf }, { 0x2f800, 0x2fa1f }
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         if (code >= runs[i][0] && code <= runs[i][1]) {
@@ -46,7 +46,7 @@ static int replaced(BpeNormal rule, uint32_t code, char *out)
 
 char *wordpiece_normalize(BpeNormal rule, const char *text, size_t n, size_t *size)
 {
-    char *out = ag_alloc(3 * n + 1, 1), *end = out;         /* an ideograph of three bytes or more gets two */
+    char *out = ag_alloc(3 * n + 1, 1), *end = out;     /* an ideograph gets two spaces */
     for (size_t i = 0; i < n;) {
         uint32_t code;
         int length = utf8_decode(text + i, n - i, &code);
@@ -61,7 +61,7 @@ char *wordpiece_normalize(BpeNormal rule, const char *text, size_t n, size_t *si
     return out;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 size_t wordpiece_part(const char *text, size_t n)
 {
@@ -77,7 +77,8 @@ size_t wordpiece_part(const char *text, size_t n)
     return n;
 }
 
-/* The longest token with which a text begins, behind the prefix unless it is the word's start; -1: there is none. */
+/* The longest token with which a text begins, behind the prefix unless it is the word's start; -1:
+ * there is none. */
 static int32_t longest_token(const Bpe *b, const char *text, size_t n, bool start, size_t *size)
 {
     const WordPiece *p = &b->pieces;
@@ -118,16 +119,19 @@ size_t wordpiece_encode(Bpe *b, const char *text, size_t n, int32_t *ids)
     return count;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 bool wordpiece_check(const char *path, const Json *model)
 {
     static const JsonMember members[] = {
-        { "unk_token", JSON_STRING, JSON_REQUIRED }, { "continuing_subword_prefix", JSON_STRING, JSON_REQUIRED },
-        { "max_input_chars_per_word", JSON_NUMBER, JSON_REQUIRED }, { "vocab", JSON_OBJECT, JSON_REQUIRED }, { .name = NULL }
+        { "unk_token", JSON_STRING, JSON_REQUIRED },
+        { "continuing_subword_prefix", JSON_STRING, JSON_REQUIRED },
+        { "max_input_chars_per_word", JSON_NUMBER, JSON_REQUIRED },
+        { "vocab", JSON_OBJECT, JSON_REQUIRED }, { .name = NULL }
     };
-    enum { MOST_CHARACTERS = 10000, MOST_PREFIX = 100 };    /* a word takes a time that grows by their square */
-    const Json *prefix = json_get(model, "continuing_subword_prefix"), *most = json_get(model, "max_input_chars_per_word");
+    enum { MOST_CHARACTERS = 1000, MOST_PREFIX = 100 };     /* time grows by their cube, at worst */
+    const Json *prefix = json_get(model, "continuing_subword_prefix");
+    const Json *most = json_get(model, "max_input_chars_per_word");
     int64_t number;
     if (!json_is(json_get(model, "type"), "WordPiece")) {
         return bpe_unsupported(path, "model", json_get(model, "type"), "WordPiece");
@@ -136,12 +140,12 @@ bool wordpiece_check(const char *path, const Json *model)
         return false;
     }
     if (!json_int(most, &number) || number < 0 || number > MOST_CHARACTERS) {
-        return ag_set_error("%s: model WordPiece: max_input_chars_per_word: expected a whole number from 0 to %d", path,
-                            MOST_CHARACTERS);
+        return ag_set_error("%s: model WordPiece: max_input_chars_per_word: expected a whole "
+                            "number from 0 to %d", path, MOST_CHARACTERS);
     }
     return prefix->count <= MOST_PREFIX ||
-           ag_set_error("%s: model WordPiece: continuing_subword_prefix: expected at most %d bytes, found %zu", path,
-                        MOST_PREFIX, (size_t)prefix->count);
+           ag_set_error("%s: model WordPiece: continuing_subword_prefix: expected at most %d "
+                        "bytes, found %zu", path, MOST_PREFIX, (size_t)prefix->count);
 }
 
 void wordpiece_begin(Bpe *b, const Json *model)

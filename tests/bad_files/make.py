@@ -563,7 +563,7 @@ bad_word_pieces("long_prefix", "model WordPiece: continuing_subword_prefix: expe
 LONGEST_WORD = "model WordPiece: max_input_chars_per_word: expected a "
 bad_word_pieces("no_most", LONGEST_WORD + "number, found nothing", max_input_chars_per_word=None)
 for name, value in ("negative", -1), ("huge", 10**18), ("fraction", 1.5):
-    bad_word_pieces(name + "_most", LONGEST_WORD + "whole number from 0 to 10000", max_input_chars_per_word=value)
+    bad_word_pieces(name + "_most", LONGEST_WORD + "whole number from 0 to 1000", max_input_chars_per_word=value)
 bad_word_pieces("no_vocab", "model WordPiece: vocab: expected an object, found nothing", vocab=None)
 bad_word_pieces("gap", 'token "a": expected ids from 0 to 1 without gaps, found 7', vocab={"?": 0, "a": 7})
 bad_word_pieces("bytes", "model WordPiece with pre_tokenizer ByteLevel is not supported", pre_tokenizer=BYTES)
