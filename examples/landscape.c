@@ -16,8 +16,9 @@ static const char *const name_of[2] = { "f(x)", "x + f(x)" };
 /* What is found at the weights of one network. */
 typedef struct {
     double loss, largest;           /* and the largest eigenvalue of the Hessian */
-    double slice[MAX_SEEDS];        /* the largest curvature in the plane of each pair of directions */
-    double after[2];                /* the loss after a step of length 1: in the first plane, along the eigenvector */
+    double slice[MAX_SEEDS];        /* the largest curvature in the plane of each pair */
+    double after[2];                /* losses after a step of length 1: in the plane, along the
+                                     * eigenvector */
 } Found;
 
 static void train(Stack *s, Tensor *x, Tensor *y)
@@ -123,7 +124,8 @@ static Found look(Stack *s, Tensor *x, Tensor *y, Csv *map, Csv *numbers)
             write_map(map, s, plane, x, y);
         }
         f.slice[i] = curvature_in(plane, s, x, y);
-        csv_row(numbers, s->skip, i, f.loss, f.largest, f.slice[i], length_of(plane, 0), length_of(plane, 1));
+        csv_row(numbers, s->skip, i, f.loss, f.largest, f.slice[i], length_of(plane, 0),
+                length_of(plane, 1));
         slice_free(plane);
     }
     return f;
@@ -131,7 +133,7 @@ static Found look(Stack *s, Tensor *x, Tensor *y, Csv *map, Csv *numbers)
 
 static void report(const Found found[2])
 {
-    say("network         loss    eigenvalue    in the slices               missed\n");
+    say("network         loss    eigenvalue    in the planes               missed\n");
     for (int k = 0; k < 2; k++) {
         const Found *f = &found[k];
         double least = INFINITY, most = -INFINITY;
@@ -139,12 +141,13 @@ static void report(const Found found[2])
             least = fmin(least, f->slice[i]);
             most = fmax(most, f->slice[i]);
         }
-        say("%-10s %9.4g     %9.4g    %9.2g to %-9.2g    %9.3f %%\n", name_of[k], f->loss, f->largest, least, most,
-            100 * (1 - most / f->largest));
+        say("%-10s %9.4g     %9.4g    %9.2g to %-9.2g    %9.3f %%\n", name_of[k], f->loss,
+            f->largest, least, most, 100 * (1 - most / f->largest));
     }
     for (int k = 0; k < 2; k++) {
-        say("%s: after a step of length 1, the loss is %.4g in the slice and %.4g along the eigenvector.\n", name_of[k],
-            found[k].after[0], found[k].after[1]);
+        say("%s: after a step of length 1, the loss is %.4g in the plane, "
+            "%.4g along the eigenvector.\n",
+            name_of[k], found[k].after[0], found[k].after[1]);
     }
 }
 
@@ -157,19 +160,21 @@ int main(int argc, char **argv)
         NN_OPTION("depth", depth, 1, MAX_DEPTH, "blocks in a row"),
         NN_OPTION("steps", steps, 0, 1000000, "training steps"),
         NN_OPTION("grid", grid, 3, 1001, "points of the map along each direction"),
-        NN_OPTION("range", range, 1e-6, 100, "the map goes from -range to range times each direction"),
-        NN_OPTION("seeds", pairs, 1, MAX_SEEDS, "pairs of random directions; the map has the first"),
+        NN_OPTION("range", range, 1e-6, 100, "the map goes from -range to range of each direction"),
+        NN_OPTION("seeds", pairs, 1, MAX_SEEDS, "pairs of directions; the map has the first"),
         NN_OPTION("rows", deep_rows, 1, 10000000, "rows of data, all of them in each step"),
         NN_OPTION("hidden", hidden, 1, 100000, "width of the hidden layer of f"),
         NN_OPTION("lr", lr, 0, 1000, "learning rate; 0: 0.001 for Adam, 0.03 for gradient descent"),
         SETUP_OPTIONS(chosen), NN_FIELDS_END
     };
     example_begin(argc, argv, &(Program){ "landscape",
-        "Draws the loss of f(x) and of x + f(x) in a plane through the trained weights. The plane has two random directions.\n"
-        "Each row of a weight matrix in them has the norm of that row of the weights, and biases do not move (Li et al. 2018).\n"
-        "Beside the map: the largest eigenvalue of the Hessian, by power iteration, and how much of it the plane misses.\n\n"
-        "Writes landscape.csv (skip,a,b,loss) and landscape_curvature.csv (skip,pair,loss,largest,slice,length_a,length_b:\n"
-        "the largest eigenvalue, the largest curvature in the plane, and the lengths of its directions), and draws them.",
+        "Draws the loss of f(x) and of x + f(x) in a plane through the trained weights. The plane\n"
+        "has two random directions. Each row of a weight matrix in them has the norm of that row of\n"
+        "the weights, and biases do not move (Li et al. 2018). Beside the map: the largest\n"
+        "eigenvalue of the Hessian, by power iteration, and how much of it the plane misses.\n\n"
+        "Writes landscape.csv (skip,a,b,loss) and landscape_curvature.csv\n"
+        "(skip,pair,loss,largest,slice,length_a,length_b: the largest eigenvalue, the largest\n"
+        "curvature in the plane, and the lengths of its directions), and draws them.",
         options });
     setup_check(&chosen);
     AgScope data = ag_begin(AG_NO_GRAD);
@@ -181,12 +186,13 @@ int main(int argc, char **argv)
     for (int k = 0; k < 2; k++) {
         train(network[k], x, y);
         if (!isfinite(loss_of(network[k], x, y))) {
-            example_fail("the loss of %s is not finite after %lld steps: expected a smaller --lr", name_of[k],
-                         (long long)steps);
+            example_fail("the loss of %s is not finite after %lld steps: expected a smaller --lr",
+                         name_of[k], (long long)steps);
         }
     }
     Csv *map = csv_open("landscape.csv", "skip,a,b,loss");
-    Csv *numbers = csv_open("landscape_curvature.csv", "skip,pair,loss,largest,slice,length_a,length_b");
+    Csv *numbers = csv_open("landscape_curvature.csv",
+                            "skip,pair,loss,largest,slice,length_a,length_b");
     Found found[2];
     for (int k = 0; k < 2; k++) {
         found[k] = look(network[k], x, y, map, numbers);

@@ -39,7 +39,7 @@ double largest_curvature(Tensor *loss, Tensor *const *p, Tensor *const *v, int n
     return curvature;
 }
 
-/* ---- a plane ------------------------------------------------------------------------------------------------------ */
+/* ---- a plane ------------------------------------------------------------------------------------ */
 
 /* A random direction for one weight. */
 static void fill_direction(Tensor *direction, Tensor *p)
@@ -104,7 +104,7 @@ void slice_move(Slice *s, double a, double b)
 
 double slice_curvature(Slice *s, Tensor *loss)
 {
-    /* Along x d0 + y d1 it is the ratio of two quadratic forms: by the products with H, and by the lengths. */
+    /* Along x d0 + y d1 it is the ratio of two quadratic forms: with H, and of the length. */
     double h[2][2], g[2][2];
     AgScope scope = ag_begin(AG_RECORD);
     Tensor **hv = ag_alloc((size_t)s->n, sizeof *hv);
@@ -117,7 +117,7 @@ double slice_curvature(Slice *s, Tensor *loss)
     }
     ag_free(hv);
     ag_end(scope);
-    /* In a basis of length 1 with a right angle, d0 / |d0| and the rest of d1, the matrix is [[a, b], [b, c]]. */
+    /* In the basis of d0 / |d0| and what of d1 is orthogonal to it, H is [[a, b], [b, c]]. */
     double share = g[0][1] / g[0][0], rest = g[1][1] - share * g[0][1];
     double a = h[0][0] / g[0][0], b = (h[0][1] - share * h[0][0]) / sqrt(g[0][0] * rest);
     double c = (h[1][1] - 2 * share * h[0][1] + share * share * h[0][0]) / rest;
