@@ -10,11 +10,11 @@
 enum { FFN, GPT_ON_TEXT, NETWORKS };    /* the two networks */
 enum { MAX_BRANCHES = MAX_DEPTH, MOST_PRODUCTS = 100 };
 
-/* ---- rows: ways to connect the branches f ------------------------------------------------------ */
+/* ---- rows: ways to connect the branches f ---------------------------------------------------- */
 
 /* What a row is built from: n branches of a network. bare: without a norm of their own. */
 typedef struct { int network, n; int64_t width; bool bare; const Setup *setup; } Parts;
-/* Returns the n branches. Branch i takes `width` numbers, and `growth` more for each branch before. */
+/* Returns the n branches. Branch i takes `width` numbers, and `growth` more for each one before. */
 ModuleList *branches_new(const Parts *p, int64_t growth);
 /* Returns f_i(x). */
 Tensor *branch(ModuleList *f, int i, Tensor *x);
@@ -31,7 +31,7 @@ typedef struct {
 extern const Row rows[];
 int rows_count(void);
 
-/* ---- networks and their data ------------------------------------------------------------------- */
+/* ---- networks and their data ----------------------------------------------------------------- */
 
 typedef struct {
     Setup setup;
@@ -67,7 +67,7 @@ int network_branches(int network);
 /* Returns the loss of a batch, of one item. */
 Tensor *model_loss(Model *m, const Batch *b);
 
-/* ---- what is measured -------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 /* The gradient and the signal at each block; block 0 is the input of the stack. */
 void measure_blocks(Model *m, const Batch *b, Blocks *blocks);
@@ -75,7 +75,7 @@ void measure_blocks(Model *m, const Batch *b, Blocks *blocks);
  * vectors; NaN if they are not finite. */
 double largest_eigenvalue(Model *m, const Batch *b, int products);
 
-/* ---- runs, and the file of the finished ones --------------------------------------------------- */
+/* ---- runs, and the file of the finished ones ------------------------------------------------- */
 
 typedef struct {
     double loss, held_out, steps, parameters;   /* steps: to the goal; 0 if it is not reached */
@@ -92,10 +92,10 @@ bool store_find(const Trial *t, Outcome *o);
 void store_add(const Trial *t, Outcome *o);
 void store_end(void);
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-/* What came out of a row with each seed, at the rate that was best for it. at_edge: the best rate is
- * the first or the last that was tried. */
+/* What came out of a row with each seed, at the rate that was best for it. at_edge: the best rate
+ * is the first or the last that was tried. */
 typedef struct { int row; double rate; bool at_edge; Outcome outcome[MAX_SEEDS]; } Result;
 
 /* Opens skip_lab.csv and skip_lab_blocks.csv, and draws at the end. */

@@ -8,7 +8,7 @@
 /* Returns number i of a list, to be broadcast. */
 static Tensor *number(Tensor *list, int i) { return ag_slice(list, 0, i, i + 1); }
 
-/* ---- f(x) -------------------------------------------------------------------------------------- */
+/* ---- f(x) ------------------------------------------------------------------------------------ */
 
 typedef struct { Module module; ModuleList *f; } Plain;
 
@@ -29,7 +29,7 @@ static void *plain_new(const Parts *p)
     return m;
 }
 
-/* ---- x + f(x) (He et al. 2016) ----------------------------------------------------------------- */
+/* ---- x + f(x) (He et al. 2016) --------------------------------------------------------------- */
 
 typedef struct { Module module; ModuleList *f; } Skip;
 
@@ -50,7 +50,7 @@ static void *skip_new(const Parts *p)
     return m;
 }
 
-/* ---- x + f(x) / sqrt(n), n blocks: a fixed scale ----------------------------------------------- */
+/* ---- x + f(x) / sqrt(n), n blocks: a fixed scale --------------------------------------------- */
 
 typedef struct { Module module; ModuleList *f; double scale; } Scaled;
 
@@ -72,7 +72,7 @@ static void *scaled_new(const Parts *p)
     return m;
 }
 
-/* ---- x + a f(x), a learned from 0 (ReZero, Bachlechner et al. 2020) ---------------------------- */
+/* ---- x + a f(x), a learned from 0 (ReZero, Bachlechner et al. 2020) -------------------------- */
 
 typedef struct { Module module; ModuleList *f; Tensor *a; } ReZero;
 
@@ -94,7 +94,7 @@ static void *re_zero_new(const Parts *p)
     return m;
 }
 
-/* ---- a x + b f(x), both learned from 1 (learned residual scalars) ------------------------------ */
+/* ---- a x + b f(x), both learned from 1 (learned residual scalars) ---------------------------- */
 
 typedef struct { Module module; ModuleList *f; Tensor *a, *b; } Scalars;
 
@@ -118,7 +118,7 @@ static void *scalars_new(const Parts *p)
     return m;
 }
 
-/* ---- t f(x) + (1 - t) x with a gate t = sigmoid(W x + b) (highway, Srivastava et al. 2015) ------ */
+/* ---- t f(x) + (1 - t) x with a gate t = sigmoid(W x + b) (highway, Srivastava et al. 2015) --- */
 
 typedef struct { Module module; ModuleList *f, *gates; } Highway;
 
@@ -147,7 +147,7 @@ static void *highway_new(const Parts *p)
     return m;
 }
 
-/* ---- x + f(x) + c x_0 with the stack's input x_0, c learned from 0 ------------------------------ */
+/* ---- x + f(x) + c x_0 with the stack's input x_0, c learned from 0 --------------------------- */
 
 typedef struct { Module module; ModuleList *f; Tensor *c; } FromInput;
 
@@ -172,7 +172,7 @@ static void *from_input_new(const Parts *p)
 }
 
 /* ---- f(x) with U-net skips: the last half adds w times the input of block n - 1 - i, w learned
- * from 1 (Ronneberger et al. 2015 join instead of add) --------------------------------------------- */
+ * from 1 (Ronneberger et al. 2015 join instead of add) ----------------------------------------- */
 
 typedef struct { Module module; ModuleList *f; Tensor *w; } UNet;
 
@@ -200,7 +200,7 @@ static void *u_net_new(const Parts *p)
     return m;
 }
 
-/* ---- x + f(x) with U-net skips, w learned from 0 ------------------------------------------------ */
+/* ---- x + f(x) with U-net skips, w learned from 0 --------------------------------------------- */
 
 typedef struct { Module module; ModuleList *f; Tensor *w; } SkipUNet;
 
@@ -228,7 +228,7 @@ static void *skip_u_net_new(const Parts *p)
     return m;
 }
 
-/* ---- each f gets all earlier outputs, side by side (DenseNet, Huang et al. 2017) ---------------- */
+/* ---- each f gets all earlier outputs, side by side (DenseNet, Huang et al. 2017) ------------- */
 
 typedef struct { Module module; ModuleList *f; Linear *out; } Dense;
 
@@ -250,7 +250,7 @@ static void *dense_new(const Parts *p)
     return m;
 }
 
-/* ---- several streams, mixed by learned matrices (hyper-connections, Zhu et al. 2024) ------------ */
+/* ---- several streams, mixed by learned matrices (hyper-connections, Zhu et al. 2024) --------- */
 
 enum { STREAMS = 4 };
 /* Of each branch: what it reads of each stream, what it adds to each stream, and how the streams
@@ -308,7 +308,7 @@ static void *streams_new(const Parts *p)
 }
 
 /* ---- the same with doubly stochastic matrices: all items positive, each row and each column adds
- * up to 1 (mHC, Xie et al. 2025) ------------------------------------------------------------------- */
+ * up to 1 (mHC, Xie et al. 2025) --------------------------------------------------------------- */
 
 typedef struct { Module module; ModuleList *f; Tensor *in, *out, *mix; } StochasticStreams;
 
@@ -353,7 +353,7 @@ static void *stochastic_new(const Parts *p)
     return m;
 }
 
-/* ---- x + f(norm(x)) and norm(x + f(x)) (Xiong et al. 2020) --------------------------------------- */
+/* ---- x + f(norm(x)) and norm(x + f(x)) (Xiong et al. 2020) ----------------------------------- */
 
 static ModuleList *norms_new(const Parts *p)
 {
@@ -406,7 +406,7 @@ static void *post_norm_new(const Parts *p)
     return m;
 }
 
-/* ---- the table: add a row of your own here ------------------------------------------------------- */
+/* ---- the table: add a row of your own here --------------------------------------------------- */
 
 const Row rows[] = {
     { "plain", "f(x)", { true, true }, false, plain_new },

@@ -39,8 +39,8 @@ static struct { Tensor *at[MAX_DEPTH + 1]; int n; bool keeps; } noted;
 
 Tensor *note(Tensor *x)
 {
-    if (noted.keeps) noted.at[noted.n++] = ag_retain(x);
-    return x;
+    if (!noted.keeps) return x;
+    return noted.at[noted.n++] = ag_retain(x);
 }
 
 /* ---- a race ------------------------------------------------------------------------------------------------------ */
@@ -49,7 +49,8 @@ Tensor *note(Tensor *x)
 void EXPORT(race_rows)(void)
 {
     for (int i = 0, n = 0; i < rows_count(); i++) {
-        if (rows[i].in[FFN]) printf("%s\"%s\"", n++ ? "," : "[", rows[i].key);
+        if (!rows[i].in[FFN]) continue;
+        printf("%s\"%s\"", n++ ? "," : "[", rows[i].key);
     }
     printf("]");
 }
@@ -150,8 +151,9 @@ static Tensor **power[2];                                   /* turns to the eige
  * power iteration starts anew. */
 void EXPORT(landscape_begin)(int i, int seed)
 {
-    for (int k = 0; plane[i] && k < plane[i]->n; k++)
+    for (int k = 0; plane[i] && k < plane[i]->n; k++) {
         tensor_free(power[i][k]);
+    }
     ag_free(power[i]);
     slice_free(plane[i]);
     plane[i] = slice_new(mapped->racer[i], (uint64_t)seed);
