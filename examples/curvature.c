@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "common/loss_shape.h"
 #include "kaeru/kaeru.h"
 
 enum { PARAMETERS = 6, ROWS = 64, RATES = 3, STARTS = 2, DESCENT = 60, NEWTON = 6, POINTS = 100 };
@@ -101,35 +102,6 @@ static void show_steps(void)
 
 typedef struct { Tensor *p[PARAMETERS], *v[PARAMETERS]; int n; } Weights;
 
-/* Returns the sum of the products of all items. */
-static double product(Tensor *const *a, Tensor *const *b, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) {
-        sum += tensor_item(ag_sum(ag_mul(a[i], b[i])));
-    }
-    return sum;
-}
-
-/* Power iteration: v becomes H v / |H v| again and again, and turns to the eigenvector whose eigenvalue is the largest.
- * Returns v.H v, the second derivative of the loss along v. It begins with the v of the last call. */
-static double largest_curvature(Tensor *loss, Weights *w, int rounds)
-{
-    double curvature = 0;
-    for (int round = 0; round < rounds; round++) {
-        AgScope scope = ag_begin(AG_RECORD);
-        Tensor *hv[PARAMETERS];
-        ag_grad(ag_jvp(loss, w->p, w->v, w->n), w->p, w->n, hv);
-        double length = sqrt(product(hv, hv, w->n));
-        curvature = product(w->v, hv, w->n);
-        for (int i = 0; i < w->n; i++) {
-            tensor_copy(w->v[i], ag_scale(hv[i], 1 / length));
-        }
-        ag_end(scope);
-    }
-    return curvature;
-}
-
 static Sequential *network(void)
 {
     Sequential *net = nn_sequential_new();
@@ -186,7 +158,7 @@ static void train(Csv *csv, double rate)
         Tensor *y = data_loss(net, x);
         loss = tensor_item(y);
         if (step % every == 0 && isfinite(loss)) {
-            curvature = largest_curvature(y, &w, step == 0 ? 100 : 20);
+            curvature = largest_curvature(y, w.p, w.v, w.n, step == 0 ? 100 : 20);
             first = step == 0 ? curvature : first;
             csv_row(csv, rate, step, curvature, loss);
         }

@@ -470,6 +470,23 @@ draws curvature
 "$programs/curvature" --rate 5 --steps 100 --language en --out curvature.5 >stdout 2>stderr
 prints 'the loss grows without limit'
 
+lesson landscape --depth 4 --rows 200 --hidden 32 --steps 200 --grid 3 --range 0.05 --lr 0.01
+csv landscape.csv skip,a,b,loss
+cp "$data" map
+csv landscape_curvature.csv skip,pair,loss,largest,slice,length_a,length_b
+shows 'the curvature in the plane is that of the map, along both directions and between them' '
+    BEGIN { while ((getline line <"map") > 0) { split(line, c, ","); map[c[1] "," c[2] "," c[3]] = c[4] } }
+    function bend(from, to, length_) { return (map["1," from] + map["1," to] - 2 * map["1,0,0"]) / (0.05 * length_) ^ 2 }
+    $1 == 1 && $2 == 0 { n++
+        along_a = bend("-0.05,0", "0.05,0", $6); along_b = bend("0,-0.05", "0,0.05", $7)
+        if (along_a > 1.05 * $5 || along_b > 1.05 * $5 || along_a + along_b < 0.9 * $5) bad = 1 }
+    END { exit bad || n != 1 || !map["1,0,0"] }'
+shows 'each plane misses nearly all of the eigenvalue' '{ n++; if ($5 > 0.05 * $4) bad = 1 } END { exit bad || n != 6 }'
+draws landscape
+fails_with() { "$programs/landscape" "$@" --out landscape.9 >stdout 2>stderr; [ $? -eq 1 ]; }
+that 'weights without a finite loss' fails_with --init he --optimizer sgd --depth 16 --rows 50 --hidden 64 --steps 20
+that 'its message' grep -q 'is not finite after 20 steps: expected a smaller --lr' stderr
+
 lesson differential_equation --steps 1500
 csv differential_equation.csv x,u,solution
 shows 'u is the solution' \

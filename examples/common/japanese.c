@@ -32,6 +32,7 @@ static const Pair pairs[] = {
 #include "ja/grade.def"
 #include "ja/heads.def"
 #include "ja/knobs.def"
+#include "ja/landscape.def"
 #include "ja/layer_norm.def"
 #include "ja/learning_step.def"
 #include "ja/library.def"

@@ -22,8 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LARGEST = 640 * 1000
 
 # The sections in their order. Each is a folder of sections/ with section.html and scripts; its texts are in texts.js.
-SECTIONS = ["gradient", "rule", "spiral", "race", "norm", "tokens", "softmax", "geometry", "positions", "heads", "masks",
-            "transformer", "backward", "next", "compress", "bits"]
+SECTIONS = ["gradient", "rule", "spiral", "race", "landscape", "norm", "tokens", "softmax", "geometry", "positions", "heads",
+            "masks", "transformer", "backward", "next", "compress", "bits"]
 
 # How the text of the section compress is compressed: a network that a page can train in seconds.
 PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
@@ -38,6 +38,7 @@ SOURCES = ["autograd/*.c", "autograd/system/system.c", "autograd/shared/utf8.c",
            "models/seq2seq/*.c", "models/train/decoding.c", "models/text/*.c", "models/lm/sampling.c",
            "autograd/plain/threads.c", "examples/page/wasm/*.c", "examples/page/engine/*.c",
            "examples/common/sha256.c", "examples/page/training.c", "examples/skip_connection/setup.c",
+           "examples/skip_lab/rows.c", "examples/common/loss_shape.c",
            "examples/common/data_hash.c", "examples/compress/archive.c", "examples/compress/coder.c",
            "examples/compress/coding.c", "examples/compress/predictor.c", "examples/compress/table.c"]
 REPLACED = ["autograd/fast/threads.c", "autograd/ops/linear_loss.c", "autograd/ops/more/plain_kernels.c",
@@ -48,6 +49,9 @@ INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "exam
             "autograd/ops/more", "autograd", "autograd/debug", "nn", "nn/files", "nn/options", "nn/more", "nn/parallel",
             "models", "models/files", "models/llama", "models/lora", "models/text", "models/lm", "models/train"]
 BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd"]
+
+# What most of the time goes into; the other sources are compiled for size. (-Oz of clang 14 breaks ag_math_pow.)
+FAST = ("autograd/fast/", "examples/")
 
 # As meson.build has them: the same bits everywhere.
 FLAGS = ["--target=wasm32-wasi", "-O2", "-std=c11", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
@@ -69,7 +73,7 @@ def write_ninja(build, folder):
     includes = [os.path.join(ROOT, d) for d in INCLUDES] + [os.path.join(build, d) for d in BUILT_INCLUDES]
     # Messages name a file as it is in this project, not where the project is.
     flags = FLAGS + [f'-fmacro-prefix-map="{ROOT}/"='] + [f'-I"{d}"' for d in includes]
-    lines = ["rule cc", f"  command = clang {' '.join(flags)} $inside -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
+    lines = ["rule cc", f"  command = clang {' '.join(flags)} $more -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
              "  deps = gcc", "rule link", f"  command = clang $in {' '.join(LINK_FLAGS)} -o $out"]
     objects = []
     for pattern in SOURCES:
@@ -79,8 +83,9 @@ def write_ninja(build, folder):
                 continue
             objects.append(name.replace("/", "_")[:-2] + ".o")
             lines.append(f"build {objects[-1]}: cc {quoted(source)}")
-            if not name.startswith("examples/") or name.startswith("examples/page/wasm/"):
-                lines.append("  inside = -DKAERU_INSIDE")
+            inside = not name.startswith("examples/") or name.startswith("examples/page/wasm/")
+            more = ["-DKAERU_INSIDE"] * inside + ["-Os"] * (not name.startswith(FAST))
+            lines.append(f"  more = {' '.join(more)}")
     lines.append(f"build engine.wasm: link {' '.join(objects)}")
     with open(os.path.join(folder, "build.ninja"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

@@ -9,6 +9,11 @@ typedef struct { const char *init, *optimizer, *target; } Setup;
 #define INITS      "default, he, xavier or small-last"
 #define OPTIMIZERS "adam or sgd"
 #define TARGETS    "identity, minus or matrix"
+/* Rows for the options of a program (kaeru/fields.h). */
+#define SETUP_OPTIONS(s) \
+    NN_TEXT_OPTION("init", "NAME", (s).init, "first weights: " INITS), \
+    NN_TEXT_OPTION("optimizer", "NAME", (s).optimizer, "optimizer: " OPTIMIZERS), \
+    NN_TEXT_OPTION("target", "NAME", (s).target, "what the networks should return: " TARGETS)
 
 /* Ends the program if a name is none of these. */
 void setup_check(const Setup *setup);

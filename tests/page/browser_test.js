@@ -96,7 +96,7 @@ async function atADesk() {
     await texts(b, 'English');
     await walk(b, 'English');
 
-    // Section 1: nothing has the focus, so the arrow keys step.
+    // gradient: nothing has the focus, so the arrow keys step.
     await b.value(`document.activeElement.blur(), document.querySelector('#graph').scrollIntoView({ behavior: 'instant' })`);
     for (let i = 0; i < 6; i++) await b.key('ArrowRight');
     that('du is a sum', (await b.value(text('#gradient-words'))).includes('0.46212 + 0.39322 = 0.85534'),
@@ -142,7 +142,7 @@ async function atADesk() {
         (await b.value(text('#gradient-words'))).includes('dx = dp x + dp x = 3 · 3 + 3 · 3 = 18'),
         await b.value(text('#gradient-words')));
 
-    // Section 2: a wrong rule, a right one.
+    // rule: a wrong rule, a right one.
     await tabTo(b, '#rule-backward');
     await b.key('Enter', { ctrl: true });
     that('half of the gradient', (await b.value(text('#rule-verdict'))).includes('each is 0.5 times the correct value'),
@@ -161,7 +161,7 @@ async function atADesk() {
     await b.key('Enter', { ctrl: true });
     that('the right rule', (await b.value(text('#rule-verdict'))).startsWith('✓'));
 
-    // Section 3: slowly, then as fast as it can, with a look back at an earlier step. The limits leave room for a machine that
+    // spiral: slowly, then as fast as it can, with a look back at an earlier step. The limits leave room for a machine that
     // does many other things.
     const map = "document.querySelector('#spiral-map').toDataURL()", untrained = await b.value(map);
     await choose(b, '#spiral .speed', '10');
@@ -191,7 +191,7 @@ async function atADesk() {
     console.log(`501 steps of the spiral: ${seconds} s of computing`);
     that('the time of the spiral', seconds < 20, seconds);
 
-    // Section 4: 16 blocks. Two seeds more give a band.
+    // race: 16 blocks. Two seeds more give a band.
     same('the first depth', await b.value("document.querySelector('#race-depth').value"), '16');
     await choose(b, '#race .speed', '0');
     await tabTo(b, '#race .run');
@@ -209,8 +209,26 @@ async function atADesk() {
         .match(/(\d+\.?\d*) for x \+ f\(x\)/)[1]) > 1, await b.value(text('#race-state')));
     await choose(b, '#race .what', 'signal');
     that('the signal is shown', (await b.value(text('#race-norm'))).includes('of the signal at step 0'));
+    await choose(b, '#race .rows', 'dense');
+    await b.value("document.querySelector('#race .once').click()");
+    that('another row races', /for DenseNet, .* for x \+ f\(x\)\./.test(await b.value(text('#race-state'))),
+        await b.value(text('#race-state')));
 
-    // Sections 5 and 6.
+    // landscape: both maps, by keys.
+    await choose(b, '#landscape .depth', '2');
+    await tabTo(b, '#landscape .run');
+    await b.key('Enter');
+    await b.until("document.querySelector('#landscape .run').disabled", LONG);
+    const missed = (await b.value(`[...document.querySelectorAll('#landscape figcaption')].map((e) => e.textContent).join()`))
+        .match(/it misses ([\d.]+) %/g).map((told) => Number(told.match(/[\d.]+/)[0]));
+    that('each plane misses nearly all of the curvature', missed.length === 2 && missed.every((m) => m > 95 && m < 100), missed);
+    await tabTo(b, '#landscape svg');
+    for (let i = 0; i < 10; i++) await b.key('ArrowRight');
+    for (let i = 0; i < 10; i++) await b.key('ArrowDown');
+    const middle = await b.value(text('#landscape .told')), told = await b.value(text('#landscape figcaption'));
+    same('the middle is the trained network', middle, `0, 0: ${told.match(/loss [\d.]+\d/)[0]}`);
+
+    // Sections 6 and 7.
     await tabTo(b, '#norm .double');
     await b.key('Enter');
     same('doubled', await b.value(text('#norm-inputs output')), '2');
@@ -221,7 +239,7 @@ async function atADesk() {
     await b.key('Home');
     that('d_k = 1', (await b.value(text('#softmax-state'))).startsWith('dₖ = 1:'));
 
-    // Section 7: a word moved by keys, and the heat.
+    // geometry: a word moved by keys, and the heat.
     that('Q, K, V and the width of a key are named', /Q, K and V.*√dₖ/s.test(await b.value(text('#geometry p:not(.lesson)'))));
     const kept = async () => Number((await b.value(text('#geometry-area'))).match(/([\d.]+) %/)[1]);
     await tabTo(b, '#temperature');
@@ -232,7 +250,7 @@ async function atADesk() {
     await b.key('ArrowUp');
     same('a word moved by keys', await b.value(`document.activeElement.getAttribute('aria-valuetext')`), 'x −1.7, y −0.8');
 
-    // Section 8: the number of a cell by keys and by the mouse.
+    // positions: the number of a cell by keys and by the mouse.
     await tabTo(b, '#positions-table svg');
     same('the cell at the focus', await b.value(text('#positions-table output')), 'position 0, dimension 0: 0');
     await b.key('ArrowRight');
@@ -240,7 +258,7 @@ async function atADesk() {
     await b.point("document.querySelectorAll('#positions-table rect')[1 + 32 * 3]");
     same('the cell at the mouse', await b.value(text('#positions-table output')), 'position 3, dimension 0: 0.1411');
 
-    // Sections 9 and 11: all three runs, then each step of the Transformer's backward pass.
+    // Sections 10 and 12: all three runs, then each step of the Transformer's backward pass.
     await tabTo(b, '#bits-run');
     await b.key('Enter');
     await b.until(`document.querySelectorAll('#bits-table .good, #bits-table .bad').length === 3`, LONG);
@@ -501,7 +519,8 @@ async function links() {
     const set = { '#formula': 'y = a sin(2 b)', '#leaf-a': '1.5', '#gradient-stepper input': '3', '#rule-exercises': '3',
         '#rule-backward': 'dx = dy (1 - y^2)', '#spiral .data': '2', '#spiral .width': '8', '#spiral .rate': '0.1',
         '#spiral .optimizer': '2', '#spiral .seed': '7', '#race-depth': '5', '#race .init': 'small-last', '#race .target': '1',
-        '#race .seeds': '3', '#race .seed': '4', '#norm .kind': '1', '#norm-2': '4.5',
+        '#race .seeds': '3', '#race .seed': '4', '#race .rows': 'highway', '#landscape .depth': '2',
+        '#landscape .init': 'xavier', '#norm .kind': '1', '#norm-2': '4.5',
         '#softmax-k': '4', '#softmax .scaled': '1',
         '#temperature': '2', '#position': '21', '#positions .width': '16', '#transformer .task': '1', '#row': '271828',
         '#backward-stepper input': '9', '#sentence': 'Bits & 文' };

@@ -224,9 +224,10 @@ async function run() {
     near('after an error', gradients('y = x x x', { x: 2 }).x, 12);
 
     // With skip connections the gradient survives 16 blocks, without them it vanishes.
-    const race = (k, init, target = 0) => {
-        engine.call('race_begin', k, 16, 32, 0, init, target);
-        return engine.json('race_norms', k);
+    const race = (k, init, target = 0, first = 0, second = 1) => {
+        engine.call('race_begin', k, 16, 32, 0, init, target, first, second);
+        const [plain, skip] = engine.json('race_norms', k);
+        return { plain, skip };
     };
     const { plain, skip } = race(0, 0);
     that('norms', plain.gradient.length === 17 && plain.gradient[0] < 1e-6 * plain.gradient[16]
@@ -238,6 +239,35 @@ async function run() {
     that('he lets that of x + f(x) explode', he.skip.gradient[0] > 100 * he.skip.gradient[16]);
     near('small-last: x + f(x) passes all', small.skip.gradient[0] / small.skip.gradient[16], 1, 1e-5);
     same('a race beside others is the same', JSON.stringify(race(0, 0)), JSON.stringify({ plain, skip }));
+
+    // Each row of skip_lab has a name in the page, which scripts find by its key, and trains.
+    const rows = engine.json('race_rows'), names = Object.keys(inPage('texts')).filter((key) => key.startsWith('rows_'));
+    same('the rows of the engine and of the page', rows.map((key) => `rows_${key}`).join(), names.join());
+    same('rows that are chosen at first', rows.slice(0, 2).join(), 'plain,skip');
+    rows.forEach((key, i) => {
+        const from = race(3, 0, 1, i, 1).plain, losses = Array.from({ length: 20 }, () => engine.json('race_train', 3));
+        same(`${key}: a number for each block`, `${from.gradient.length} ${from.signal.length}`, '17 17');
+        that(`${key}: its loss`, losses[0][0] > 0 && losses[19][0] < 1.01 * losses[0][0], `${losses[0]} to ${losses[19]}`);
+        that(`${key}: x + f(x) beside it is the same`, i === 1 || losses[19][0] !== losses[19][1]);
+    });
+
+    // The landscape: the plane is a plane, its curvature is that of three losses, and it misses the eigenvalue.
+    engine.call('race_begin', 8, 2, 8, 0, 0, 0, 0, 1);
+    for (let i = 0; i < 100; i++) engine.json('race_train', 8);
+    for (const i of [0, 1]) {
+        const found = engine.json('landscape_begin', i, 5);
+        let largest = 0;
+        for (let round = 0; round < 30; round++) largest = engine.call('landscape_round', i);
+        engine.call('landscape_row', i, 3, 1);
+        const [left, middle, right] = numbers(3);
+        same(`network ${i}: the middle is the trained network`, middle.toPrecision(5), found.loss.toPrecision(5));
+        that(`network ${i}: the loss rises on both sides`, left > middle && right > middle, `${left} ${middle} ${right}`);
+        that(`network ${i}: the plane misses most of the eigenvalue`, found.slice > 0 && largest > 20 * found.slice,
+            `${found.slice} of ${largest}`);
+        same(`network ${i}: the same directions again`, JSON.stringify(engine.json('landscape_begin', i, 5)),
+            JSON.stringify(found));
+        that(`network ${i}: other directions`, engine.json('landscape_begin', i, 6).slice !== found.slice);
+    }
 
     // Layer norm does not notice a shift or a stretch of the row; RMS norm notices the shift.
     const norm = (x, rms) => {

@@ -175,7 +175,7 @@ function bars(target, values, o) {
 // ---- heat maps -------------------------------------------------------------------------------------------------------
 
 // A matrix as cells of `size` pixels, in a lecture as large as there is room for, with a scale below if there is room. options:
-// { most, size, gap, signed, rowLabels, columnLabels, tell }.
+// { most, size, gap, signed, rowLabels, columnLabels, tell, text }.
 // 0 has the color of the paper and `most` is blue; or, if signed, -most is blue and most is vermilion.
 // tell(row, column, value) is the text for a cell that is pointed at, touched, or reached by the arrow keys; it comes below.
 function heatMap(figure, values, columns, o) {
@@ -198,7 +198,7 @@ function heatMap(figure, values, columns, o) {
     (o.rowLabels ?? []).forEach((label, i) => parts.push(svg('text', { x: left - 6, y: top + (i + 0.5) * size + 4,
         class: 'cell', 'text-anchor': 'end' }, label)));
     const below = top + rows * size;
-    if (scale) parts.push(...colorScale(left, below + 8, most, signed));
+    if (scale) parts.push(...colorScale(left, below + 8, o));
     parts.push(svg('rect', { class: 'pointed', width: size - gap, height: size - gap, fill: 'none', visibility: 'hidden' }));
     const [width, height] = room ?? [Math.max(left + columns * size + 1, left + 132), below + scale];
     picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -214,7 +214,8 @@ function heatMap(figure, values, columns, o) {
 const shade = (t, signed) => ({ fill: signed && t > 0 ? VERMILION : BLUE,
     'fill-opacity': Math.min(1, Math.abs(t)).toFixed(3) });
 
-function colorScale(x, y, most, signed) {
+// text(v) is written at both ends and in the middle.
+function colorScale(x, y, { most, signed, text = (v) => show(v, 2) }) {
     const pieces = 32, wide = 4, from = signed ? -1 : 0;
     const ends = signed ? [[-most, 0], [0, 0.5], [most, 1]] : [[0, 0], [most / 2, 0.5], [most, 1]];
     const anchors = { 0: 'start', 0.5: 'middle', 1: 'end' };
@@ -222,7 +223,7 @@ function colorScale(x, y, most, signed) {
         ...Array.from({ length: pieces }, (_, i) => svg('rect', { x: x + i * wide, y, width: wide, height: 9,
             ...shade(from + (1 - from) * (i + 0.5) / pieces, signed) })),
         ...ends.map(([v, t]) => svg('text', { x: x + t * pieces * wide, y: y + 23, class: 'cell', 'text-anchor': anchors[t] },
-            show(v, 2)))];
+            text(v)))];
 }
 
 // Shows the number of a cell at the mouse, at a finger, and at the keys. The figure remembers which cell it is.

@@ -24,6 +24,7 @@ async function begin() {
     startRule(engine);
     startSpiral(engine, bits);
     startRace(engine);
+    startLandscape(engine);
     startNorm(engine);
     startTokens(engine);
     startSoftmax(engine);

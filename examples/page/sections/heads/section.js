@@ -74,5 +74,5 @@ function startHeads(engine) {
     seed.addEventListener('change', () => { found.clear(); training.again(); });
     word.addEventListener('input', draw);
     training.open();
-    onLanguage(draw);
+    onLanguage(draw, root);
 }

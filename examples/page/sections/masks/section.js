@@ -45,5 +45,5 @@ function startMasks(engine) {
 
     for (const control of [causal, padding, padded, after]) control.addEventListener('change', draw);
     for (const event of ['input', 'change']) seed.addEventListener(event, () => { if (seed.checkValidity()) draw(); });
-    onLanguage(draw);
+    onLanguage(draw, root);
 }

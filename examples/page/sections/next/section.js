@@ -96,5 +96,5 @@ function startNext(engine) {
         noteChange();
     });
     training.open();
-    onLanguage(draw);
+    onLanguage(draw, root);
 }

@@ -1,14 +1,14 @@
-// f(x) against x + f(x), by depth, initial weights and seeds: the networks of examples/skip_connection.c.
+// Two ways to connect the blocks, f(x) and x + f(x) at first, by depth, initial weights and seeds.
 
 function startRace(engine) {
     const STEPS = 200, NORMS_EACH = 10, DEPTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24];
-    const KINDS = [{ name: 'plain', label: 'f(x)', color: VERMILION, dash: '9 5' },
-        { name: 'skip', label: 'x + f(x)', color: BLUE }];
+    const LOOKS = [{ color: VERMILION, dash: '9 5' }, { color: BLUE }];
     const root = find('#race'), depth = find('#race-depth'), what = find('.what', root);
     const controls = ['init', 'target', 'width', 'seeds', 'seed'];
     const [init, target, width, seeds, seed] = controls.map((name) => find(`.${name}`, root));
-    let losses = [];                                        // of each step: one [f(x), x + f(x)] for each seed
-    let norms = [];                                         // of each seed, at the step that is shown
+    const rows = [...root.querySelectorAll('.rows')];
+    let losses = [];                                        // of each step: a pair for each seed
+    let norms = [];                                         // of each seed: a pair, at the step that is shown
     let found = new Map(), queue = [], hurry = false;
     const races = () => Array.from({ length: Number(seeds.value) }, (_, k) => k);
 
@@ -18,13 +18,13 @@ function startRace(engine) {
         begin() {
             for (const k of races()) {
                 engine.call('race_begin', k, ...[depth.value, width.value, Number(seed.value) + k, init.selectedIndex,
-                    target.value].map(Number));
+                    target.value].map(Number), ...placesOf(engine, rows));
             }
             losses = [];
         },
         train() {
             losses.push(races().map((k) => engine.json('race_train', k)));
-            return middle(losses[losses.length - 1].map(([plain]) => plain));
+            return middle(losses[losses.length - 1].map(([first]) => first));
         },
         save() {
             if (losses.length % NORMS_EACH === 0) norms = races().map((k) => engine.json('race_norms', k));
@@ -59,37 +59,39 @@ function startRace(engine) {
     };
 
     function draw() {
+        const kinds = rowNames(rows).map((label, i) => ({ label, ...LOOKS[i] })), [a, b] = kinds.map(({ label }) => label);
         const shown = training.shown, nothing = { y: 1, label: say('race_nothing') };
         find('output[for=race-depth]').textContent = depth.value;
         const lossRange = (all) => [1e-5, Math.max(10, decadesAround([1, ...all.flat(2)])[1])];
         chart(find('#race-loss'), { height: 300, x: [0, STEPS], y: lossRange(losses), log: true,
             xLabel: say('axis_step'), yLabel: say('axis_loss'), lines: [nothing], marker: training.marker,
-            curves: KINDS.map((kind, i) => curve(kind, [...losses.keys()], (step) => losses[step].map((pair) => pair[i]))) });
+            curves: kinds.map((kind, i) => curve(kind, [...losses.keys()], (step) => losses[step].map((pair) => pair[i]))) });
 
-        const blocks = norms[0].plain.gradient.length - 1, of = (kind) => norms.map((n) => n[kind.name][what.value]);
+        const blocks = norms[0][0].gradient.length - 1, of = (i) => norms.map((pair) => pair[i][what.value]);
         chart(find('#race-norm'), { height: 300, x: [0, blocks], log: true,
-            y: decadesAround(KINDS.map(of).flat(2)),
+            y: decadesAround([of(0), of(1)].flat(2)),
             xTicks: blocks <= 8 ? Array.from({ length: blocks + 1 }, (_, i) => i) : undefined, xLabel: say('race_block'),
             yLabel: say(`race_norm_${what.value}`, { step: shown - shown % NORMS_EACH }),
-            curves: KINDS.map((kind) => ({ dots: true,
-                ...curve(kind, Array.from({ length: blocks + 1 }, (_, i) => i), (i) => of(kind).map((row) => row[i])) })) });
+            curves: kinds.map((kind, i) => ({ dots: true,
+                ...curve(kind, Array.from({ length: blocks + 1 }, (_, n) => n), (n) => of(i).map((row) => row[n])) })) });
 
         const depths = [...found.keys()].sort((a, b) => a - b);
         chart(find('#race-found'), { widest: 900, height: 260, x: [0, 24],
             y: lossRange([...found.values()]), log: true, xLabel: say('race_depth'),
             yLabel: say('race_final'), lines: [nothing], xTicks: [1, 2, 4, 6, 8, 12, 16, 20, 24],
-            curves: KINDS.map((kind, i) => ({ dots: true,
+            curves: kinds.map((kind, i) => ({ dots: true,
                 ...curve(kind, depths, (d) => found.get(d).map((pair) => pair[i])) })) });
 
-        const pair = (all) => Object.fromEntries(KINDS.map((kind, i) => [kind.name, show(middle(all.map((p) => p[i])), 3)]));
+        const pair = (all) => ({ a, b, first: show(middle(all.map((p) => p[0])), 3),
+            second: show(middle(all.map((p) => p[1])), 3) });
         const state = shown === 0 ? say('race_ready', { depth: depth.value })
             : say('race_state', { depth: depth.value, step: shown, ...pair(losses[shown - 1]) });
         // Screen readers hear the end of a race, not each frame.
         find('#race-state').textContent = training.running ? say('race_running', { depth: depth.value }) : state;
         find('#race-loss').setAttribute('aria-label', state);
-        const ends = Object.fromEntries(KINDS.flatMap((kind) => [[kind.name, 0], [`${kind.name}_end`, blocks]]
-            .map(([key, i]) => [key, show(middle(of(kind).map((row) => row[i])), 2)])));
-        find('#race-norm').setAttribute('aria-label', say('race_norm_text', { n: blocks, ...ends }));
+        const ends = (i) => [0, blocks].map((n) => show(middle(of(i).map((row) => row[n])), 2)).join(say('race_to'));
+        find('#race-norm').setAttribute('aria-label', say('race_norm_text', { n: blocks, a, b, first: ends(0),
+            second: ends(1) }));
         find('#race-found').setAttribute('aria-label', depths.map((d) =>
             say('race_result', { depth: d, ...pair(found.get(d)) })).join(' ') || say('race_none'));
         training.drawButtons();
@@ -102,7 +104,7 @@ function startRace(engine) {
         training.run();
     });
     depth.addEventListener('input', training.again);
-    for (const control of [init, target, width, seeds, seed]) {
+    for (const control of [init, target, width, seeds, seed, ...rows]) {
         control.addEventListener('change', () => { found = new Map(); training.again(); });
     }
     what.addEventListener('change', draw);

@@ -3,13 +3,13 @@ addTexts({
     race_title: ['f(x) against x + f(x)', 'f(x)と x + f(x) の競走'],
     race_intro: [
         'Two networks learn the same easy task: return the input, or at choice its opposite, or a matrix times it. Each ' +
-            'is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>. ' +
-            'The second figure shows what passes through the blocks: the gradient on its way back, or the signal on its ' +
+            'is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>; ' +
+            'you can let other connections race. The second figure shows what passes through the blocks: the gradient on its way back, or the signal on its ' +
             'way forward. Several seeds give a band, from the least to the largest loss. Here are 100 rows, a learning ' +
             'rate of 0.003 and 200 steps, so the numbers are not those of lesson 6.',
         '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。符号を変えて返す課題と、行列を掛' +
             'けて返す課題も選べます。どちらもブロックfを重ねたものです。一方は各ブロックでf(x)を、もう一方は x + f(x) を' +
-            '計算します。後者が<em>スキップ接続</em>です。二つ目の図は、ブロックを通るものを示します。逆向きの勾配か、' +
+            '計算します。後者が<em>スキップ接続</em>です。ほかのつなぎ方も選べます。二つ目の図は、ブロックを通るものを示します。逆向きの勾配か、' +
             '順向きの信号を選べます。乱数のシードを複数にすると、損失の最小から最大までが帯になります。ここでは100行、' +
             '学習率0.003、200ステップなので、数はレッスン6と異なります。',
     ],
@@ -19,19 +19,19 @@ addTexts({
     race_running: ['Depth {depth}: they are learning.', '深さ{depth}：学習中。'],
     race_ready: ['Depth {depth}: ready.', '深さ{depth}：準備完了。'],
     race_state: [
-        'Depth {depth}, step {step}: its loss is {plain} for f(x), {skip} for x + f(x).',
-        '深さ{depth}、ステップ{step}：損失はf(x)が{plain}、x + f(x) が{skip}。',
+        'Depth {depth}, step {step}: its loss is {first} for {a}, {second} for {b}.',
+        '深さ{depth}、ステップ{step}：損失は{a}が{first}、{b} が{second}。',
     ],
     race_nothing: ['always answering 0', '常に0と答えた場合'],
     race_block: ['block: 0 is the input', 'ブロック（0は入力）'],
     race_norm_text: [
-        'Norm from the input to the output of block {n}: f(x) from {plain} to {plain_end}, x + f(x) from {skip} to ' +
-            '{skip_end}.',
-        '入力からブロック{n}の出力までのノルム：f(x)は{plain}から{plain_end}、x + f(x) は{skip}から{skip_end}。',
+        'Norm from the input to the output of block {n}: {a} {first}, {b} {second}.',
+        '入力からブロック{n}の出力までのノルム：{a} {first}、{b} {second}。',
     ],
+    race_to: [' to ', 'から'],
     race_final: ['loss of step 200', 'ステップ200の損失'],
     race_found: ['What you have found so far', 'これまでに分かったこと'],
-    race_result: ['Depth {depth}: f(x) {plain}, x + f(x) {skip}.', '深さ{depth}：f(x) {plain}、x + f(x) {skip}。'],
+    race_result: ['Depth {depth}: {a} {first}, {b} {second}.', '深さ{depth}：{a} {first}、{b} {second}。'],
     race_none: ['No race is finished yet.', 'まだ競走は終わっていません。'],
     race_ask: [
         '<b>f(x) of 16 blocks learns nothing. Is the depth to blame, or the initial weights?</b> Predict, then choose ' +
@@ -67,6 +67,22 @@ addTexts({
             'します。つまり、単純に重ねるなら信号を保つ重みが、スキップ接続で重ねるなら、GPT-2のように小さく始まる枝' +
             'が必要です。',
     ],
+    race_rows: ['A block computes', 'ブロックの計算'],
+    race_against: ['against', '競う相手'],
+    rows_plain: ['f(x)', 'f(x)'],
+    rows_skip: ['x + f(x)', 'x + f(x)'],
+    rows_scaled: ['x + f(x) / √n: a fixed scale for n blocks', 'x + f(x) / √n：nブロックなら固定の1/√n倍'],
+    rows_rezero: ['x + a f(x): a is learned, from 0 (ReZero)', 'x + a f(x)：aを0から学習（ReZero）'],
+    rows_scalars: ['a x + b f(x): both are learned, from 1', 'a x + b f(x)：両方を1から学習'],
+    rows_highway: ['highway: a learned gate t, t f(x) + (1 − t) x', 'highway：学習するゲートt、t f(x) + (1 − t) x'],
+    rows_input: ['x + f(x) + c x₀: x₀ is the input, c learned from 0', 'x + f(x) + c x₀：x₀は入力、cを0から学習'],
+    rows_unet: ['U-net: f(x), and late blocks add what early ones read', 'U-net：f(x)。後半のブロックに前半の入力を足す'],
+    'rows_skip-unet': ['x + f(x), U-net: both', 'x + f(x)、U-net：その両方'],
+    rows_dense: ['DenseNet: f reads all earlier outputs, side by side', 'DenseNet：fは前のすべての出力を並べて読む'],
+    rows_streams: ['4 streams: learned matrices mix them', '4ストリーム：学習する行列で混ぜる'],
+    rows_stochastic: ['mHC: 4 streams, mixed by doubly stochastic matrices', 'mHC：4ストリーム、二重確率行列で混ぜる'],
+    'rows_pre-norm': ['pre-norm: x + f(norm(x))', 'pre-norm：x + f(norm(x))'],
+    'rows_post-norm': ['post-norm: norm(x + f(x))', 'post-norm：norm(x + f(x))'],
     race_target: ['Target', '課題'],
     target_identity: ['identity: x', 'identity：x'],
     target_minus: ['minus: −x', 'minus：−x'],
