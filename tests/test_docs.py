@@ -168,7 +168,7 @@ for page in pages + lessons:
 
 # The programs of the lectures exist.
 for page in 'docs/ninety_minutes.md', 'docs/ja/ninety_minutes.md':
-    for name in re.findall(r'`(\w+)`', (root / page).read_text(encoding='utf-8')):
+    for name in re.findall(r'(?<!\[)`(\w+)`', (root / page).read_text(encoding='utf-8')):
         checked += 1
         if name not in [*examples, 'page']:
             fail(f'{page}: there is no example {name}')
