@@ -282,6 +282,10 @@ def main():
     if options.list:
         print('\n'.join(' ; '.join(line.split('\n')[0] for line in script_of(root, command)) for command in chosen))
         return 0
+    for tool in {command.split()[0] for command in chosen} - {'./relu', 'build/tests/bench/bench'}:
+        if not shutil.which(tool):
+            print(f'no {tool}: its commands are not run')
+            chosen = [command for command in chosen if command.split()[0] != tool]
     random.Random(options.seed).shuffle(chosen)
     print(f'--seed {options.seed}: {len(chosen)} of {len(commands)} commands to choose from', flush=True)
     ran, begin = 0, used()
