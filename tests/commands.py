@@ -119,6 +119,7 @@ SHORT = [
     (r'run\.sh (curvature|differential_equation|moons)\b', '--steps 20'),
     (r'run\.sh seq2seq\b', '--steps 2 --timed 16'),
     (r'run\.sh skip_connection --depth', '--steps 2'),
+    (r'run\.sh compress --curve', '--layers 1 --heads 1 --window 8'),
     (r'run\.sh copy_task\b', '--epochs 1 --width 64 --layers 1 --batch 2'),
     (r'run\.sh translate( train.*)?$', '--epochs 1 --width 16 --layers 1'),
     (r'translate train --resume', '--epochs 2'),
@@ -138,7 +139,7 @@ SHORT = [
 # The exit status of an exercise that is not solved, and of PICTURE, which is not the name of one.
 FAILS = r'run\.sh (grade|write_backward)\b'
 # Of more processor time than the sample has.
-COSTLY = (r'run\.sh (page|gallery|compress --curve|--processes)|sh tests/|meson |mpirun|build/tests/bench/|mutate|program\.c|'
+COSTLY = (r'run\.sh (page|gallery|--processes)|sh tests/|meson |mpirun|build/tests/bench/|mutate|program\.c|'
           r'pkg-config|man |test_pictures|skip\.py|architectures|backprop')
 
 
