@@ -68,12 +68,19 @@ static void write_figure(const Figure *figure)
     char *path = example_path(name), *source = source_from_out();
     KaeruWriter *writer = example_create(path);
     FILE *f = kaeru_writer_stream(writer);
-    fprintf(f, "digraph %s {\n"
-               "  graph [rankdir=BT, label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=20, nodesep=0.4, ranksep=0.2];\n"
-               "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=15,\n"
-               "    margin=\"0.12,0.06\", height=0.4];\n"
-               "  edge [fontname=\"Sans\", fontsize=14, weight=8, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n",
-            figure->name, figure->title);
+    fprintf(f, "digraph %s {\n  graph [rankdir=BT, ", figure->name);
+    if (figure->title) {
+        fprintf(f, "label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=20, nodesep=0.4, ranksep=0.2];\n"
+                   "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=15,\n"
+                   "    margin=\"0.12,0.06\", height=0.4];\n"
+                   "  edge [fontname=\"Sans\", fontsize=14, weight=8, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n",
+                figure->title);
+    } else {
+        fprintf(f, "fontname=\"Sans\", fontsize=26, nodesep=0.3, ranksep=0.02, margin=0.01];\n"
+                   "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=26,\n"
+                   "    margin=\"0.08,0.02\", height=0.28];\n"
+                   "  edge [fontname=\"Sans\", fontsize=26, weight=8, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n");
+    }
     for (const Box *b = figure->box; b->id; b++) {
         write_box(f, b, source);
     }
@@ -99,7 +106,9 @@ int main(int argc, char **argv)
     say("B: sentences in a batch, S and T: words of the source and of the output, D: width of a vector, h: heads,\n"
         "K = D / h, V: words of the vocabulary. Transformer-base has D = 512, h = 8, K = 64, N = 6 layers.\n");
     for (int i = 0; i < figure_count; i++) {
-        write_figure(&figures[i]);
+        if (figures[i].title || example_slide()) {
+            write_figure(&figures[i]);
+        }
     }
     return example_end();
 }

@@ -5,6 +5,7 @@ load ARG0[:strlen(ARG0) - strlen("translate.gp")]."style.gp"
 
 data = "translate.csv"
 stats data using 1 name "EPOCH" nooutput
+set xtics larger(1, ceil(EPOCH_max / 4.0))
 
 do for [format in FORMATS] {
     eval open_picture(format, "translate", 1600, 800)

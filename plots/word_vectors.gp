@@ -13,8 +13,8 @@ kind(n) = n < 3 ? 1 : n < 6 ? 2 : n < 9 ? 3 : 4
 mark(k) = int(word("6 4 8 12", k))
 color(k) = word("#D55E00 #0072B2 #009E73 #777777", k)
 
-# The panels have 504 by 598 pixels.
-options = "-v first=%d -v n=%d -v left=%g -v right=%g -v low=%g -v high=%g -v wide=504 -v tall=598"
+# The panels have 684 by 522 pixels.
+options = "-v first=%d -v n=%d -v left=%g -v right=%g -v low=%g -v high=%g -v wide=684 -v tall=522"
 program = ARG0[:strlen(ARG0) - strlen("word_vectors.gp")]."labels.awk"
 # For a shell, an apostrophe in the path ends the quotes, and one of its own follows.
 quoted(s) = strstrt(s, "'") ? s[1:strstrt(s, "'")]."\\''".quoted(s[strstrt(s, "'") + 1:]) : s
@@ -24,7 +24,7 @@ do for [format in FORMATS] {
     eval open_picture(format, "word_vectors", 1800, 950)
     set multiplot
     do for [part = 0:1] {
-        eval panel(part ? "after training" : "before training: random", 0.095 + 0.335 * part, 0.375 + 0.335 * part, 0.14, 0.77)
+        eval panel(part ? "after training" : "before training: random", 0.095 + 0.48 * part, 0.475 + 0.48 * part, 0.22, 0.77)
         if (part == 0) {
             eval heading("Words that are used alike come together", \
                 "Each word learned to predict the other words of sentences such as 井上 は 犬 を 飼う")
@@ -42,11 +42,15 @@ do for [format in FORMATS] {
         set xlabel say("first number")
         if (part == 0) { set ylabel say("second number") }
         set tics font ",18"
-        if (part == 1) { set key font ",18" outside right center Left reverse samplen 1 noenhanced }
-        plot for [k = 1:4] data using (of_kind(k)):4 with points pt mark(k) ps 1.6 lw 2.5 lc rgb color(k) \
-                title say(NAMES[k]), \
+        if (part == 1) {
+            do for [k = 1:4] {
+                set label 10 + k say(NAMES[k]) at screen 0.1 + 0.23 * (k - 1), 0.045 left offset 1, 0 noenhanced \
+                    point pt mark(k) ps 1.6 lw 2.5 lc rgb color(k) font ",18"
+            }
+        }
+        plot for [k = 1:4] data using (of_kind(k)):4 with points pt mark(k) ps 1.6 lw 2.5 lc rgb color(k), \
              place(sprintf(options, part * WORDS, WORDS, left, right, low, high)) using 1:2:3 \
-                with labels center noenhanced font ",24" notitle
+                with labels center noenhanced font ",24"
     }
     unset multiplot
 }

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+from commands import commands_of
+
 root, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 failures = []
 # A command that a test runs: the test's file, and a text in it by which it does.
@@ -24,6 +26,8 @@ RUN_BY = {
     'meson setup build-home --prefix="$HOME/.local" -Ddefault_library=static && meson install -C build-home':
         ('adopt.sh', 'docs/install.md'),
     'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"': ('adopt.sh', 'docs/install.md'),
+    'sudo meson install -C build && sudo ldconfig': ('fresh.sh', 'sudo meson install -C build'),
+    'meson setup build': ('adopt.sh', 'docs/install.md'),
     'meson setup -Dparts= build-book': ('parts.sh', '"-Dparts=$1"'),
     'meson configure build -Dreference=enabled': ('test_reference.sh', '--install'),
     'python3 skip.py': ('test_python.py', 'skip.py'),
@@ -90,7 +94,7 @@ def check_example(where, words):
 
 
 def check_command(where, command):
-    words = command.split()
+    words = re.sub(r'^meson setup build && (?=meson compile -C build \w)', '', command).split()
     if command in NOT_RUN:
         return
     if command in RUN_BY:
@@ -119,18 +123,6 @@ def check_command(where, command):
         fail(f'{where}: no test runs: {command}')
 
 
-def commands_of(text):
-    for block in re.findall(r'^```sh\n(.*?)^```', text, re.M | re.S):
-        for line in block.replace('\\\n', ' ').splitlines():
-            line = re.sub(r'\s+#.*', '', line)
-            yield re.sub(r'\s+', ' ', re.sub(r'^echo .* \| ', '', line)).strip()
-    text = re.sub(r'^```.*?^```', '', text, flags=re.M | re.S)
-    for code in re.findall(r'`([^`]+)`', text):
-        code = re.sub(r'\s+', ' ', code)
-        if re.match(r'(sh|meson|mpirun|cc|python3|build/\S+|gnuplot|dpkg-buildpackage|man) ', code):
-            yield code
-
-
 def anchors(text):
     return {re.sub(r'[^\w\- ]', '', line.lower()).replace(' ', '-') for line in re.findall(r'^#+ (.*)', text, re.M)}
 
@@ -151,7 +143,7 @@ for page in pages + lessons:
     text, where = page.read_text(encoding='utf-8'), str(page.relative_to(root))
     for command in commands_of(text) if page in pages else []:
         checked += 1
-        check_command(where, command)
+        check_command(where, re.sub(r'^echo .* \| ', '', command))
     for name, link in re.findall(r'\[`(\w+)`\]\(([^)]*\.[ch])\)', text):
         if (page.parent / link).exists() and not re.search(rf'\b{name}\b', (page.parent / link).read_text(encoding='utf-8')):
             fail(f'{where}: {link} has no {name}')
@@ -168,7 +160,7 @@ for page in pages + lessons:
 
 # The programs of the lectures exist.
 for page in 'docs/ninety_minutes.md', 'docs/ja/ninety_minutes.md':
-    for name in re.findall(r'`(\w+)`', (root / page).read_text(encoding='utf-8')):
+    for name in re.findall(r'(?<!\[)`(\w+)`', (root / page).read_text(encoding='utf-8')):
         checked += 1
         if name not in [*examples, 'page']:
             fail(f'{page}: there is no example {name}')

@@ -34,6 +34,7 @@ COMMON = {
     '--threads': [SAME, '--threads', '2'],
     '--out': reason('the place of the results'),
     '--language': reason('words alone: test_lessons.sh, test_languages.py'),
+    '--slide': reason('pictures alone: test_slides.py'),
     '--help': reason('this test reads it'),
 }
 PROCESSES = {

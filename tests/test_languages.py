@@ -53,9 +53,10 @@ def calls(text, name):
 def captions_of_figures():
     """The texts in the calls that translate, in the figures that programs draw, and in the variables given to them."""
     drawn = set(re.findall(r'picture_draw\("(\w+)"\)', ''.join(f.read_text() for f in root.glob('examples/**/*.c'))))
-    for name in sorted(drawn | {'attention_maps'}):
+    slides = {path.stem for path in root.glob('plots/*_slide.gp')}
+    for name in sorted(drawn | slides | {'attention_maps'}):
         script = re.sub(r'^ *#.*', '', read(f'plots/{name}.gp').replace('\\\n', ' '), flags=re.M)
-        texts = [a for call in ('say', 'heading', 'panel') for a in calls(script, call)]
+        texts = [a for call in ('say', 'heading', 'panel', 'slide') for a in calls(script, call)]
         texts += re.findall(r'^(?:title|subtitle|TITLE) = .*|^array NAME.*|^part\(n\) = .*', script, flags=re.M)
         for text in texts:
             for words in re.findall(r'word\("([^"]*)"', text):
@@ -85,7 +86,7 @@ for english, japanese in table.items():
     compare(f'plots/ja.txt: numbers in {english!r}', numbers_of(english), numbers_of(japanese))
 
 # A caption without two letters in a row, or only of these words, stays as it is.
-stays = re.compile(r'([^A-Za-z]|\b[A-Za-z]\b|\b(softmax|sin|cos|BLEU|Adam|Transformer|top_[kp])\b)*')
+stays = re.compile(r'([^A-Za-z]|\b[A-Za-z]\b|\b(softmax|sin|cos|BLEU|Adam|Transformer|GPT|BERT-base|top_[kp])\b)*')
 figures = list(captions_of_figures())
 for name, caption in figures:
     if caption not in table and not stays.fullmatch(caption.replace('\\', '')):

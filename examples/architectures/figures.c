@@ -11,6 +11,7 @@
 #define SKIP "examples/skip_connection.c"
 /* A frame around boxes, with its label at the top. */
 #define FRAME "labelloc=b; fontsize=15; style=rounded; "
+#define SLIDE_FRAME "labelloc=b; fontsize=26; margin=4; style=rounded; "
 /* An arrow around a part, on the right or on the left. */
 #define AROUND "style=dashed, tailport=e, headport=e, weight=1"
 #define LEFT_AROUND "style=dashed, tailport=w, headport=w, weight=1"
@@ -115,6 +116,24 @@ const Figure figures[] = {
         { "dn1", "dn2", "x", AROUND }, { "dn2", "df", "(B,T,D)", NULL }, { "df", "dn3", "(B,T,D)", NULL },
         { "dn2", "dn3", "x", AROUND }, { "dn3", "out", "(B,T,D)", NULL },
         { "p", "out", "(B,T,V)", "dir=back" } } },
+
+    { "transformer_slide", NULL,
+      "  subgraph cluster_e {label=\"N times\"; labeljust=l; " SLIDE_FRAME "ea; ef}\n"
+      "  subgraph cluster_d {label=\"N times\"; labeljust=r; " SLIDE_FRAME "da; dx; df}\n"
+      "  {rank=same; src; tgt}\n",
+      { { 't', "src", "source ids (B,S)", NULL, NULL }, { 'e', "ee", "embedding + positions", "transformer_embeddings", TR },
+        { 'a', "ea", "x + attention, norm", "nn_multi_head_attention_cached", ATT },
+        { 'f', "ef", "x + feed-forward, norm", "nn_positionwise_feed_forward", ATT },
+        { 't', "tgt", "output ids (B,T)", NULL, NULL }, { 'e', "de", "embedding + positions", "transformer_embeddings", TR },
+        { 'a', "da", "x + masked attention, norm", "transformer_decoder_layer", TR },
+        { 'a', "dx", "x + cross-attention, norm", "transformer_decoder_layer", TR },
+        { 'f', "df", "x + feed-forward, norm", "nn_positionwise_feed_forward", ATT },
+        { 'o', "out", "Linear, softmax", "transformer_generator", TR },
+        { 't', "p", "next word (B,T,V)", NULL, NULL } },
+      { { "src", "ee", NULL, NULL }, { "ee", "ea", "(B,S,D)", NULL }, { "ea", "ef", NULL, NULL },
+        { "ef", "dx", "K, V", "color=\"#D55E00\", penwidth=2, minlen=0, weight=1" }, { "tgt", "de", NULL, NULL },
+        { "de", "da", "(B,T,D)", NULL }, { "da", "dx", "Q", NULL }, { "dx", "df", NULL, NULL }, { "df", "out", NULL, NULL },
+        { "out", "p", NULL, NULL } } },
 
     { "gpt", "GPT: a decoder without a source (pre-norm)",
       "  subgraph cluster_g {label=\"one of the N layers\"; labeljust=l; " FRAME "x; n1; a; p1; n2; f; p2}\n",

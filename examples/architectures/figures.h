@@ -8,7 +8,8 @@ enum { MOST_BOXES = 32, MOST_ARROWS = 48 };
 typedef struct { char kind; const char *id, *label, *function, *file; } Box;
 /* label: the shape; style: attributes of Graphviz, or NULL */
 typedef struct { const char *from, *to, *label, *style; } Arrow;
-/* `rows`: other statements of Graphviz, such as boxes in one row. */
+/* `rows`: other statements of Graphviz, such as boxes in one row. Without a title, it is a picture for a slide (--slide), with
+ * large letters. */
 typedef struct { const char *name, *title, *rows; Box box[MOST_BOXES]; Arrow arrow[MOST_ARROWS]; } Figure;
 extern const Figure figures[];
 extern const int figure_count;

@@ -45,9 +45,9 @@ extern const char *precision_option;
     NN_TEXT_OPTION("precision", "KIND", precision_option, \
                    "of matrix products: float32 (the default), or bf16: operands rounded to bfloat16")
 
-/* Reads the program's options and those of every example (--seed, --threads, --out, --language, --help), seeds the generator,
- * sets the number of threads, makes stdout line buffered, and replaces standard streams that are closed. Returns only if there
- * is no usage error. */
+/* Reads the program's options and those of every example (--seed, --threads, --out, --language, --slide, --help), seeds the
+ * generator, sets the number of threads, makes stdout line buffered, and replaces standard streams that are closed. Returns
+ * only if there is no usage error. */
 void example_begin(int argc, char **argv, const Program *program);
 /* The exit status for main: 1 after example_complain or if stdout could not be written, else 0. */
 int example_end(void);
@@ -87,6 +87,7 @@ void example_must_have_folder(void);
 char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
+bool example_slide(void);                                               /* --slide */
 bool example_japanese(void);                                            /* whether text and captions are Japanese */
 
 /* A folder, a slash (unless the folder ends with one) and a name; free it with ag_free. */
@@ -298,7 +299,8 @@ bool example_shows_colors(void);
 /* ---- pictures -----------------------------------------------------------------------------------------------------
  * Runs gnuplot on plots/NAME.gp in the output folder, where it reads the data and writes NAME.png and NAME.svg, and prints
  * their paths. Without gnuplot it prints how to install it and the command to draw the picture later. If drawing fails, it
- * calls example_complain. The captions are English, or Japanese by plots/ja.txt (--language), also those of the graphs. */
+ * calls example_complain. The captions are English, or Japanese by plots/ja.txt (--language), also those of the graphs. With
+ * --slide, the same for plots/NAME_slide.gp, if there is one. */
 void picture_draw(const char *name);
 /* Ends the program, before a training changes anything, if the pictures of picture_draw cannot be replaced or are files that an
  * option names. */

@@ -2,6 +2,7 @@
 #include "common.h"
 #include "host.h"
 #include "kaeru/text.h"
+#include "picture.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@ static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *out_dir = "out";
 static const char *language;
+static bool slide;
 const char *precision_option;
 static bool japanese;
 static const char **taken;                      /* gets the argument that is no option; NULL: there is none */
@@ -29,6 +31,7 @@ static const NnField common_options[] = {
     NN_OPTION("threads", threads, 0, 256, "number of threads; 0: one per processor; the results do not depend on it"),
     NN_TEXT_OPTION("out", "DIR", out_dir, "folder for data and pictures"),
     NN_TEXT_OPTION("language", "LANG", language, "of text and pictures: en or ja; that of the locale if not given"),
+    NN_FLAG_OPTION("slide", slide, "draw NAME_slide.png, too: one panel with large letters, for the back row of a room"),
     NN_FIELDS_END
 };
 static const NnFields common_fields = { .field = common_options };
@@ -185,6 +188,7 @@ static _Noreturn void print_help(const Program *program)
     print_options((NnOptions[]){ { &common_fields, NULL }, { NULL, NULL } });
     say("  %-16s %s\n", "--help", "print this text");
     say("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
+    slide = false;                                                      /* nothing is drawn */
     int status = example_end();
     processes_end(&(bool){ false });
     exit(status);
@@ -369,6 +373,9 @@ void example_close(KaeruWriter *file)
 
 int example_end(void)
 {
+    if (slide && !picture_has_slide()) {
+        example_warn("--slide: none of the pictures of this program has a form for a slide");
+    }
     const char *why = example_write_error(stdout);
     if (why) {
         example_complain("cannot write the output: %s", why);
@@ -384,6 +391,11 @@ int64_t example_threads(void)
 int64_t example_seed(void)
 {
     return seed;
+}
+
+bool example_slide(void)
+{
+    return slide;
 }
 
 bool example_japanese(void)

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The end of the name of a picture for a slide. */
+#define SLIDE "_slide"
+
 /* The environment variable KAERU_PLOTS, or the folder of the source tree, or without that the folder beside the program. */
 static const char *plots_folder(void)
 {
@@ -19,12 +22,19 @@ static const char *plots_folder(void)
     return beside ? beside : KAERU_PLOTS;
 }
 
-char *picture_file(const char *name, const char *type)
+/* plots/NAME.TYPE; free it. */
+static char *plots_path(const char *name, const char *type)
 {
     const char *dir = plots_folder();
     size_t room = strlen(dir) + strlen(name) + strlen(type) + 3;
     char *path = ag_alloc(room, 1);
     snprintf(path, room, "%s/%s.%s", dir, name, type);
+    return path;
+}
+
+char *picture_file(const char *name, const char *type)
+{
+    char *path = plots_path(name, type);
     char *full = host_full_path(path);
     if (!full) {
         const char *why = strerror(errno);
@@ -103,10 +113,18 @@ void picture_must_be_output(const char *name)
     }
 }
 
+static bool has_slide;
+
+bool picture_has_slide(void)
+{
+    return has_slide;
+}
+
 Drawing picture_run(const char *const argv[], const char *source, const char *name)
 {
     static const char *not_started;
     char picture[PICTURES][PICTURE_NAME], said[HOST_SAID];
+    has_slide = has_slide || (strlen(name) > strlen(SLIDE) && strcmp(name + strlen(name) - strlen(SLIDE), SLIDE) == 0);
     if (not_started && strcmp(not_started, argv[0]) == 0) {
         return NOT_DRAWN;
     }
@@ -148,7 +166,8 @@ Drawing picture_run(const char *const argv[], const char *source, const char *na
     return NOT_DRAWN;
 }
 
-void picture_draw(const char *name)
+/* Draws NAME by plots/NAME.gp. */
+static void draw(const char *name)
 {
     char *script = example_writes() ? picture_file(name, "gp") : NULL;
     if (!script) {
@@ -172,4 +191,19 @@ void picture_draw(const char *name)
     }
     ag_free(script);
     ag_free(base);
+}
+
+void picture_draw(const char *name)
+{
+    draw(name);
+    if (!example_slide()) {
+        return;
+    }
+    char slide[PICTURE_NAME];
+    snprintf(slide, sizeof slide, "%.60s%s", name, SLIDE);
+    char *script = plots_path(slide, "gp");
+    if (host_is_file(script)) {
+        draw(slide);
+    }
+    ag_free(script);
 }
