@@ -327,6 +327,14 @@ static Tensor *hidden_gather(Hidden *h)
     return ag_gather(spoil(h, leaf_of(h, SHAPE(1, 4)), 1, 2), 1, tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 0, 3 }));
 }
 
+/* A state that no path reaches: its logarithm is -infinity, before and after a step of a forward algorithm. */
+static Tensor *hidden_logsumexp(Hidden *h)
+{
+    Tensor *score = spoil(h, leaf_of(h, SHAPE(2, 3)), 3, 3), *dead = visible(SHAPE(2, 1), "01");
+    Tensor *y = ag_logsumexp(ag_masked_fill(score, dead, -INFINITY), 1, true);
+    return ag_where(dead, tensor_zeros(AG_SCALAR), ag_logsumexp(ag_add(y, leaf_of(h, SHAPE(1, 2))), -1, true));
+}
+
 static Tensor *hidden_slice(Hidden *h) { return ag_slice(spoil(h, leaf_of(h, SHAPE(5)), 0, 2), 0, 2, 5); }
 
 /* Which items are dropped follows from the seed. */
@@ -481,7 +489,8 @@ static Tensor *hidden_lstm_both(Hidden *h) { return recurrent_of(h, NN_LSTM, 2, 
 static const struct { const char *name; Tensor *(*call)(Hidden *h); } hidden[] = {
     HIDDEN(where), HIDDEN(masked_fill), HIDDEN(masked_softmax), HIDDEN(cross_entropy), HIDDEN(linear_cross_entropy),
     HIDDEN(linear_cross_entropy_in_parts), HIDDEN(nll_loss), HIDDEN(kl_div), HIDDEN(label_smoothing), HIDDEN(embedding),
-    HIDDEN(index_select), HIDDEN(gather), HIDDEN(slice), HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp), HIDDEN(abs),
+    HIDDEN(index_select), HIDDEN(gather), HIDDEN(logsumexp), HIDDEN(slice),
+    HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp), HIDDEN(abs),
     HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
     HIDDEN(attention_dropout), HIDDEN(attention_added), HIDDEN(attention_grouped), HIDDEN(attention_window),
     HIDDEN(attention_causal), HIDDEN(self_attention), HIDDEN(attention_cached), HIDDEN(gru), HIDDEN(lstm), HIDDEN(gru_both),
@@ -531,12 +540,98 @@ START_TEST(what_is_hidden_changes_nothing)
 }
 END_TEST
 
+/* ---- a gradient of 0 ---------------------------------------------------------------------------------------------- */
+
+/* Where rules multiply a gradient of 0 by a number that is infinite or NaN, so that the result is NaN: at which inputs. All
+ * other rules pass 0 on as 0. docs/pytorch.md has this list. */
+enum { AT_NAN = 1, AT_INFINITY = 2, AT_MINUS_INFINITY = 4, AT_0 = 8, AT_INFINITIES = AT_INFINITY + AT_MINUS_INFINITY };
+
+static const int becomes_nan[OP_COUNT] = {
+    [OP_log] = AT_NAN + AT_0,
+    [OP_sqrt] = AT_NAN + AT_MINUS_INFINITY + AT_0,
+    [OP_div] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_pow] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_pow_scalar] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_kl_div] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_exp] = AT_NAN + AT_INFINITY,
+    [OP_softmax] = AT_NAN + AT_INFINITY,
+    [OP_log_softmax] = AT_NAN + AT_INFINITY,
+    [OP_masked_softmax] = AT_NAN + AT_INFINITIES,               /* its scale can be negative */
+    [OP_cross_entropy] = AT_NAN + AT_INFINITY,
+    [OP_mul] = AT_NAN + AT_INFINITIES,
+    [OP_sin] = AT_NAN + AT_INFINITIES,
+    [OP_cos] = AT_NAN + AT_INFINITIES,
+    [OP_matmul] = AT_NAN + AT_INFINITIES,
+    [OP_linear] = AT_NAN + AT_INFINITIES,
+    [OP_linear_cross_entropy] = AT_NAN + AT_INFINITIES,
+    [OP_attention] = AT_NAN + AT_INFINITIES,
+    [OP_self_attention] = AT_NAN + AT_INFINITIES,
+    [OP_conv2d] = AT_NAN + AT_INFINITIES,
+    [OP_conv2d_with] = AT_NAN + AT_INFINITIES,
+    [OP_conv_transpose2d] = AT_NAN + AT_INFINITIES,
+    [OP_var_dims] = AT_NAN + AT_INFINITIES,
+    [OP_layer_norm] = AT_NAN + AT_INFINITIES,
+    [OP_rms_norm] = AT_NAN + AT_INFINITIES,
+    [OP_mse_loss] = AT_NAN + AT_INFINITIES,
+    [OP_binary_cross_entropy] = AT_NAN + AT_INFINITIES,
+    [OP_tanh] = AT_NAN,
+    [OP_sigmoid] = AT_NAN,
+    [OP_gelu] = AT_NAN,
+    [OP_gelu_erf] = AT_NAN,
+    [OP_silu] = AT_NAN,
+    [OP_softplus] = AT_NAN,
+    [OP_log_sigmoid] = AT_NAN,
+    [OP_erf] = AT_NAN,
+    [OP_elu] = AT_NAN,
+};
+
+/* Runs a case with a dy of 0. Returns whether each gradient is 0. */
+static bool passes_0(const Op *op, int number, Tensor *in[MAX_INPUTS])
+{
+    bool all_0 = true;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *y = op_samples[op - op_table](&(Sample){ .number = number, .in = in });
+    ag_backward_from(y, tensor_zeros(tensor_shape(y)));
+    for (int i = 0; i < MAX_INPUTS; i++) {
+        const ag_real *dx = in[i] ? tensor_grad_data(in[i]) : NULL;
+        for (int64_t j = 0; dx && j < in[i]->numel; j++) all_0 = all_0 && dx[j] == 0;
+    }
+    ag_end(s);
+    return all_0;
+}
+
+START_TEST(a_gradient_of_0_in_every_operation)
+{
+    static const double extreme[] = { NAN, INFINITY, -INFINITY, 0 };
+    const Op *op = &op_table[_i];
+    int found = 0;
+    bool more = true;
+    AgScope outer = ag_begin(AG_NO_GRAD);
+    for (int number = 0; more; number++) {
+        for (int k = 0; more && k < 4 * 2 * MAX_INPUTS; k++) {      /* in one item of an input, or in all */
+            Tensor *in[MAX_INPUTS], *x;
+            ag_seed(1);
+            more = inputs_of(op, number, in);
+            if (more && (x = in[k / 8]) && x->numel > 0) {
+                for (int64_t j = 0; j < (k % 2 ? x->numel : 1); j++) reals(x)[j] = (ag_real)extreme[k / 2 % 4];
+                CATCH_USAGE_ERROR(found |= passes_0(op, number, in) ? 0 : 1 << k / 2 % 4);
+            }
+            free_inputs(in);
+        }
+    }
+    ck_assert_msg(found == becomes_nan[_i], "%s: a gradient of 0 becomes NaN at %d, expected %d", op->name, found,
+                  becomes_nan[_i]);
+    ag_end(outer);
+}
+END_TEST
+
 Suite *nan_suite(void)
 {
     Suite *suite = suite_create("nan");
     TCase *every = tcase_create("every operation");
     tcase_add_loop_test(every, in_a_result_of_every_operation, 0, OP_COUNT);
     tcase_add_loop_test(every, in_a_gradient_of_every_operation, 0, OP_COUNT);
+    tcase_add_loop_test(every, a_gradient_of_0_in_every_operation, 0, OP_COUNT);
     suite_add_tcase(suite, every);
     TCase *named = tcase_create("by name and line");
     tcase_add_test(named, forward);

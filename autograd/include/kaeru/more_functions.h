@@ -28,7 +28,8 @@ Tensor *ag_flip(Tensor *x, int dim);
 Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after);
 
 /* Returns ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`. It is -infinity
- * where every x is -infinity, and along a dimension of size 0. */
+ * where every x is -infinity, with a gradient of 0 (PyTorch: NaN), and along a dimension of size
+ * 0. */
 Tensor *ag_logsumexp(Tensor *x, int dim, bool keep);
 
 /* Returns the mean of the Huber loss (Huber 1964) of d = x - target, of equal shapes: d^2/2 where

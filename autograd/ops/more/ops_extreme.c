@@ -1,5 +1,6 @@
 /* ops_extreme.c: the largest and smallest items along a dimension, and what is composed of them. */
 #include <float.h>
+#include <math.h>
 
 #include "buffers.h"
 #include "checks.h"
@@ -78,17 +79,20 @@ Tensor *ag_max(Tensor *x)
 
 /* ---- logsumexp: m + ln sum of e^(x - m), m the largest x; held where it is infinite, because infinity - infinity is NaN -- */
 
+/* Where every x is -infinity, the sum is 0. It is replaced by 1, since the gradient of ln 0 is infinite, and 0 times that
+ * NaN. */
 Tensor *ag_logsumexp(Tensor *x, int dim, bool keep)
 {
     check_tensor(__func__, "x", x, AG_REAL);
     if (reduction(__func__, x, DIMS(dim)).count == 0) {         /* ln 0, without a largest x */
-        return ag_log(ag_sum_dims(x, DIMS(dim), keep));
+        Tensor *none = ag_sum_dims(x, DIMS(dim), keep);
+        return ag_masked_fill(none, ag_compare_scalar(AG_EQ, none, 0), -INFINITY);
     }
     Along a;
     Reduction r = choice(__func__, x, dim, &a);
     double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
-    Tensor *largest = ag_clamp(ag_detach(ag_max_dim(x, dim, true)), -most, most);
-    Tensor *sum = ag_sum_dims(ag_exp(ag_sub(x, largest)), DIMS(dim), true);
-    Tensor *y = ag_add(ag_log(sum), largest);
+    Tensor *largest = ag_detach(ag_max_dim(x, dim, true));
+    Tensor *sum = ag_sum_dims(ag_exp(ag_sub(x, ag_clamp(largest, -most, most))), DIMS(dim), true);
+    Tensor *y = ag_add(ag_log(ag_masked_fill(sum, ag_compare_scalar(AG_EQ, sum, 0), 1)), largest);
     return keep ? y : ag_reshape(y, r.dropped);
 }
