@@ -39,6 +39,12 @@ void ag_find_nan(bool on)
 {
     if (on) leave_out(__func__);
 }
+
+void ag_find_nan_alone(bool on);
+void ag_find_nan_alone(bool on)
+{
+    if (on) leave_out(__func__);
+}
 #endif
 
 #ifdef WITHOUT_FILES

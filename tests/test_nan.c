@@ -108,9 +108,9 @@ START_TEST(backward_can_run_after_the_report)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2, 4), 3), true);
     Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 4)), true), *y = ag_linear(ag_neg(x), w, NULL);
-    Tensor *bad = tensor_full(SHAPE(2, 4), (ag_real)INFINITY), *good = tensor_ones(SHAPE(2, 4));
+    Tensor *bad = tensor_full(SHAPE(2, 4), (ag_real)NAN), *good = tensor_ones(SHAPE(2, 4));
     ag_find_nan(true);
-    EXPECT_USAGE_ERROR("linear: first infinity found in the gradient that it computed", ag_backward_from(y, bad));
+    EXPECT_USAGE_ERROR("linear: first NaN found in the gradient that it computed", ag_backward_from(y, bad));
     ag_find_nan(false);
     tensor_zero_grad(x);
     tensor_zero_grad(w);
@@ -192,14 +192,66 @@ START_TEST(an_input_with_nan_or_infinity_is_named)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
     tensor_mutable_data(w)[7] = (ag_real)INFINITY;
-    EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at",
-                       ag_linear(x, w, NULL));
-    tensor_mutable_data(w)[7] = 1;
+    tensor_mutable_data(x)[4] = 0;
+    EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 6; shape (2, 4) of inputs (2, 3), (4, 3); input 1 already "
+                       "has infinity, at item 7 (at", ag_linear(x, w, NULL));
     tensor_mutable_data(x)[5] = (ag_real)NAN;
     EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
                        "has NaN, at item 5 (at", ag_linear(x, w, NULL));
+    tensor_mutable_data(w)[7] = 1;
+    tensor_mutable_data(w)[8] = (ag_real)NAN;
+    tensor_mutable_data(x)[5] = (ag_real)INFINITY;
+    EXPECT_USAGE_ERROR("input 1 already has NaN, at item 8 (at", ag_linear(x, w, NULL));     /* not the infinity of input 0 */
     ag_end(s);
     ag_find_nan(false);
+}
+END_TEST
+
+/* What follows from an infinity that is meant, forward and backward. */
+START_TEST(an_infinity_that_an_input_has_is_no_finding)
+{
+    ag_find_nan(true);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(2, 3)), true), *w = leaf(1, 2), *late = leaf(0, 1);
+    Tensor *hide = tensor_bools(SHAPE(2, 1), (uint8_t[]){ 0, 1 }), *y = ag_masked_fill(x, hide, (double)-INFINITY);
+    y = ag_slice(ag_add(y, tensor_zeros(SHAPE(3))), 1, 0, 2);
+    y = ag_concat((Tensor *[]){ ag_where(hide, y, ag_neg(y)), y }, 2, 1);
+    y = ag_logsumexp(y, 1, false);
+    ag_backward(ag_sum(ag_where(ag_reshape(hide, SHAPE(2)), tensor_zeros(AG_SCALAR), y)));
+    ck_assert(tensor_grad_data(x)[0] != 0 && tensor_grad_data(x)[3] == 0);
+    /* the gradients of w are infinite: dy x, twice, and then a finite one is added to them */
+    Tensor *big = tensor_full(SHAPE(2), (ag_real)INFINITY);
+    ag_backward(ag_sum(ag_add(ag_scale(w, 2), ag_add(ag_mul(w, big), ag_mul(w, big)))));
+    ck_assert(isinf(tensor_grad_data(w)[0]) && isinf(tensor_grad_data(w)[1]));
+    /* NaN of an infinity, and an infinity that is new */
+    EXPECT_USAGE_ERROR("sub: first NaN found in its result, item 0", ag_sub(big, big));
+    EXPECT_USAGE_ERROR("masked_fill: first NaN", ag_masked_fill(leaf(0, NAN), ag_compare_scalar(AG_LT, w, 2), INFINITY));
+    EXPECT_USAGE_ERROR("log: first infinity found in its result, item 0", ag_log(late));
+    EXPECT_USAGE_ERROR("sqrt: first infinity found in the gradient that it computed, item 0",
+                       ag_backward_from(ag_sqrt(late), tensor_ones(SHAPE(2))));
+    tensor_zero_grad(late);
+    ag_backward_from(ag_sqrt(late), big);                   /* dy has an infinity */
+    ag_end(s);
+    ag_find_nan(false);
+}
+END_TEST
+
+START_TEST(nan_alone)
+{
+    ag_find_nan_alone(true);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *y = ag_log(leaf(0, 1));
+    ck_assert(isinf(tensor_data(y)[0]));
+    ag_backward_from(ag_sqrt(leaf(0, 1)), tensor_ones(SHAPE(2)));
+    EXPECT_USAGE_ERROR("mul: first NaN found in its result, item 0; shape (2,) of inputs (2,), (2,); input 0 already has "
+                       "infinity, at item 0 (at", ag_mul(y, leaf(0, 1)));
+    EXPECT_USAGE_ERROR("sqrt: first NaN found in the gradient that it computed, item 0",
+                       ag_backward_from(ag_sqrt(leaf(0, 1)), tensor_zeros(SHAPE(2))));
+    ag_find_nan(true);                                      /* the last call counts */
+    EXPECT_USAGE_ERROR("log: first infinity", ag_log(leaf(0, 1)));
+    ag_find_nan_alone(false);
+    ag_log(leaf(-1, 0));
+    ag_end(s);
 }
 END_TEST
 
@@ -489,9 +541,8 @@ static Tensor *hidden_lstm_both(Hidden *h) { return recurrent_of(h, NN_LSTM, 2, 
 static const struct { const char *name; Tensor *(*call)(Hidden *h); } hidden[] = {
     HIDDEN(where), HIDDEN(masked_fill), HIDDEN(masked_softmax), HIDDEN(cross_entropy), HIDDEN(linear_cross_entropy),
     HIDDEN(linear_cross_entropy_in_parts), HIDDEN(nll_loss), HIDDEN(kl_div), HIDDEN(label_smoothing), HIDDEN(embedding),
-    HIDDEN(index_select), HIDDEN(gather), HIDDEN(logsumexp), HIDDEN(slice),
-    HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp), HIDDEN(abs),
-    HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
+    HIDDEN(index_select), HIDDEN(gather), HIDDEN(logsumexp), HIDDEN(slice), HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp),
+    HIDDEN(abs), HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
     HIDDEN(attention_dropout), HIDDEN(attention_added), HIDDEN(attention_grouped), HIDDEN(attention_window),
     HIDDEN(attention_causal), HIDDEN(self_attention), HIDDEN(attention_cached), HIDDEN(gru), HIDDEN(lstm), HIDDEN(gru_both),
     HIDDEN(lstm_both),
@@ -638,6 +689,8 @@ Suite *nan_suite(void)
     tcase_add_test(named, backward);
     tcase_add_test(named, the_layer_is_named_too);
     tcase_add_test(named, an_input_with_nan_or_infinity_is_named);
+    tcase_add_test(named, an_infinity_that_an_input_has_is_no_finding);
+    tcase_add_test(named, nan_alone);
     tcase_add_test(named, finite_values_pass);
     tcase_add_test(named, backward_can_run_after_the_report);
     suite_add_tcase(suite, named);
