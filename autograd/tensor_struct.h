@@ -68,8 +68,8 @@ struct Tensor {
     bool requires_grad;
     bool owned;                 /* made by ag_keep or tensor_new_owned, so no scope frees it */
     bool retained;              /* value and gradient outlive backward (ag_retain) */
-    bool infinite;              /* it holds an infinity on purpose, so a search for NaN leaves it
-                                   out */
+    bool infinite;              /* it holds an infinity on purpose, which ag_find_nan does not
+                                   report */
 
     /* The array. */
     AgShape shape;

@@ -39,6 +39,12 @@ void ag_find_nan(bool on)
 {
     if (on) leave_out(__func__);
 }
+
+void ag_find_nan_alone(bool on);
+void ag_find_nan_alone(bool on)
+{
+    if (on) leave_out(__func__);
+}
 #endif
 
 #ifdef WITHOUT_FILES
@@ -112,11 +118,15 @@ ABSENT(ag_expand)
 ABSENT(ag_flip)
 ABSENT(ag_gather)
 ABSENT(ag_grad)
+ABSENT(ag_index_add)
 ABSENT(ag_index_select)
+ABSENT(ag_int_add)
+ABSENT(ag_int_mul)
 ABSENT(ag_interpolate2d)
 ABSENT(ag_kl_div)
 ABSENT(ag_leaky_relu)
 ABSENT(ag_log_sigmoid)
+ABSENT(ag_logaddexp)
 ABSENT(ag_logsumexp)
 ABSENT(ag_masked_fill)
 ABSENT(ag_max)
@@ -126,10 +136,15 @@ ABSENT(ag_maximum)
 ABSENT(ag_mean_pool2d)
 ABSENT(ag_min_dim)
 ABSENT(ag_minimum)
+ABSENT(ag_mul_scalar)
 ABSENT(ag_multinomial)
 ABSENT(ag_nll_loss)
+ABSENT(ag_nonzero)
+ABSENT(ag_norm_dims)
+ABSENT(ag_normalize)
 ABSENT(ag_one_hot)
 ABSENT(ag_pad)
+ABSENT(ag_pad_with)
 ABSENT(ag_pow)
 ABSENT(ag_pow_scalar)
 ABSENT(ag_rms_norm)
@@ -137,12 +152,15 @@ ABSENT(ag_rope)
 ABSENT(ag_rope_frequencies)
 ABSENT(ag_rope_table)
 ABSENT(ag_scatter_add)
+ABSENT(ag_scatter_max)
+ABSENT(ag_select)
 ABSENT(ag_sign)
 ABSENT(ag_sin)
 ABSENT(ag_softplus)
 ABSENT(ag_sort)
 ABSENT(ag_sum_squares)
 ABSENT(ag_topk)
+ABSENT(ag_unbind)
 ABSENT(ag_var_dims)
 ABSENT(ag_watch_backward)
 ABSENT(ag_where)
@@ -155,6 +173,8 @@ ABSENT(k_rms_norm_backward)
 ABSENT(k_rope)
 ABSENT(k_var)
 ABSENT(tensor_hash)
+ABSENT(tensor_int_arange)
+ABSENT(tensor_int_full)
 
 extern int64_t most_logits;
 int64_t most_logits;

@@ -126,16 +126,45 @@ Tensor *gather_sample(Sample *s)
     }
 }
 
-Tensor *scatter_add_sample(Sample *s)
+typedef struct { AgShape x; int dim, n; } ScatterCase;
+
+/* Sets *src to the shape of n items along dim. Returns whether there is a case of that number. */
+static bool scatter_case(int number, ScatterCase *c, AgShape *src)
 {
-    static const struct { AgShape x; int dim, n; } cases[] = {
+    static const ScatterCase cases[] = {
         { { 1, { 1 } }, 0, 1 },       { { 1, { 7 } }, 0, 4 },           { { 2, { 3, 5 } }, 1, 2 },
         { { 2, { 3, 5 } }, 0, 4 },    { { 3, { 2, 3, 4 } }, 1, 6 },     { { 3, { 2, 3, 4 } }, -1, 1 },
         { { 2, { 0, 3 } }, 1, 2 },    { { 2, { 2, 3 } }, 1, 0 },        { { 2, { 3, 3 } }, 0, 3 },
     };
-    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
-    AgShape x = cases[s->number].x, part = x;
-    int dim = cases[s->number].dim, d = dim < 0 ? dim + x.ndim : dim;
-    part.dim[d] = cases[s->number].n;
-    return ag_scatter_add(sample_in(s, 0, x), dim, sample_ids(part, (int32_t)x.dim[d]), sample_in(s, 1, part));
+    if (number >= (int)(sizeof cases / sizeof *cases)) return false;
+    *c = cases[number];
+    *src = c->x;
+    src->dim[c->dim < 0 ? c->dim + c->x.ndim : c->dim] = c->n;
+    return true;
+}
+
+static int32_t scattered_to(const ScatterCase *c) { return (int32_t)c->x.dim[c->dim < 0 ? c->dim + c->x.ndim : c->dim]; }
+
+Tensor *scatter_add_sample(Sample *s)
+{
+    ScatterCase c;
+    AgShape src;
+    if (!scatter_case(s->number, &c, &src)) return NULL;
+    return ag_scatter_add(sample_in(s, 0, c.x), c.dim, sample_ids(src, scattered_to(&c)), sample_in(s, 1, src));
+}
+
+Tensor *scatter_max_sample(Sample *s)
+{
+    ScatterCase c;
+    AgShape src;
+    if (!scatter_case(s->number, &c, &src)) return NULL;
+    return ag_scatter_max(sample_apart(s, 0, c.x), c.dim, sample_ids(src, scattered_to(&c)), sample_apart(s, 1, src));
+}
+
+Tensor *index_add_sample(Sample *s)
+{
+    ScatterCase c;
+    AgShape src;
+    if (!scatter_case(s->number, &c, &src)) return NULL;
+    return ag_index_add(sample_in(s, 0, c.x), c.dim, sample_ids(SHAPE(c.n), scattered_to(&c)), sample_in(s, 1, src));
 }

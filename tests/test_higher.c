@@ -179,6 +179,24 @@ START_TEST(a_constant_has_no_derivative)
 }
 END_TEST
 
+/* Its logarithm is a constant: a state that no path reaches. */
+START_TEST(a_row_of_minus_infinity_has_no_derivative)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2, 2), (ag_real)-INFINITY), true), *g, *second;
+    tensor_mutable_data(x)[0] = tensor_mutable_data(x)[1] = 2;
+    Tensor *one = tensor_ones(SHAPE(2, 2)), *y = ag_logsumexp(x, 1, false), *slope = ag_jvp(y, &x, &one, 1);
+    ck_assert(tensor_data(slope)[0] == 1 && tensor_data(slope)[1] == 0);
+    Tensor *none = tensor_set_requires_grad(tensor_zeros(SHAPE(0, 2)), true), *dv = tensor_zeros(SHAPE(0, 2));
+    Tensor *empty = ag_jvp(ag_logsumexp(none, 0, false), &none, &dv, 1);
+    ck_assert(tensor_data(empty)[0] == 0 && tensor_data(empty)[1] == 0);
+    ag_grad_recorded(ag_sum(ag_slice(y, 0, 0, 1)), &x, 1, &g);
+    ag_grad_recorded(ag_sum(ag_mul(g, g)), &x, 1, &second);
+    for (int i = 0; i < 4; i++) ck_assert(tensor_data(g)[i] == (i < 2 ? 0.5 : 0) && tensor_data(second)[i] == 0);
+    ag_end(s);
+}
+END_TEST
+
 /* The derivative of 3 x^2 v, where v is x, is that of 3 x^3. */
 START_TEST(a_direction_can_depend_on_the_input)
 {
@@ -823,6 +841,7 @@ Suite *higher_suite(void)
     TCase *values = tcase_create("values");
     tcase_add_test(values, derivatives_of_a_cube);
     tcase_add_test(values, a_constant_has_no_derivative);
+    tcase_add_test(values, a_row_of_minus_infinity_has_no_derivative);
     tcase_add_test(values, a_direction_can_depend_on_the_input);
     tcase_add_test(values, inputs_can_be_results);
     tcase_add_test(values, directions_are_kept_apart);

@@ -108,9 +108,9 @@ START_TEST(backward_can_run_after_the_report)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2, 4), 3), true);
     Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 4)), true), *y = ag_linear(ag_neg(x), w, NULL);
-    Tensor *bad = tensor_full(SHAPE(2, 4), (ag_real)INFINITY), *good = tensor_ones(SHAPE(2, 4));
+    Tensor *bad = tensor_full(SHAPE(2, 4), (ag_real)NAN), *good = tensor_ones(SHAPE(2, 4));
     ag_find_nan(true);
-    EXPECT_USAGE_ERROR("linear: first infinity found in the gradient that it computed", ag_backward_from(y, bad));
+    EXPECT_USAGE_ERROR("linear: first NaN found in the gradient that it computed", ag_backward_from(y, bad));
     ag_find_nan(false);
     tensor_zero_grad(x);
     tensor_zero_grad(w);
@@ -192,14 +192,66 @@ START_TEST(an_input_with_nan_or_infinity_is_named)
     AgScope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
     tensor_mutable_data(w)[7] = (ag_real)INFINITY;
-    EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at",
-                       ag_linear(x, w, NULL));
-    tensor_mutable_data(w)[7] = 1;
+    tensor_mutable_data(x)[4] = 0;
+    EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 6; shape (2, 4) of inputs (2, 3), (4, 3); input 1 already "
+                       "has infinity, at item 7 (at", ag_linear(x, w, NULL));
     tensor_mutable_data(x)[5] = (ag_real)NAN;
     EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
                        "has NaN, at item 5 (at", ag_linear(x, w, NULL));
+    tensor_mutable_data(w)[7] = 1;
+    tensor_mutable_data(w)[8] = (ag_real)NAN;
+    tensor_mutable_data(x)[5] = (ag_real)INFINITY;
+    EXPECT_USAGE_ERROR("input 1 already has NaN, at item 8 (at", ag_linear(x, w, NULL));     /* not the infinity of input 0 */
     ag_end(s);
     ag_find_nan(false);
+}
+END_TEST
+
+/* What follows from an infinity that is meant, forward and backward. */
+START_TEST(an_infinity_that_an_input_has_is_no_finding)
+{
+    ag_find_nan(true);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(2, 3)), true), *w = leaf(1, 2), *late = leaf(0, 1);
+    Tensor *hide = tensor_bools(SHAPE(2, 1), (uint8_t[]){ 0, 1 }), *y = ag_masked_fill(x, hide, (double)-INFINITY);
+    y = ag_slice(ag_add(y, tensor_zeros(SHAPE(3))), 1, 0, 2);
+    y = ag_concat((Tensor *[]){ ag_where(hide, y, ag_neg(y)), y }, 2, 1);
+    y = ag_logsumexp(y, 1, false);
+    ag_backward(ag_sum(ag_where(ag_reshape(hide, SHAPE(2)), tensor_zeros(AG_SCALAR), y)));
+    ck_assert(tensor_grad_data(x)[0] != 0 && tensor_grad_data(x)[3] == 0);
+    /* the gradients of w are infinite: dy x, twice, and then a finite one is added to them */
+    Tensor *big = tensor_full(SHAPE(2), (ag_real)INFINITY);
+    ag_backward(ag_sum(ag_add(ag_scale(w, 2), ag_add(ag_mul(w, big), ag_mul(w, big)))));
+    ck_assert(isinf(tensor_grad_data(w)[0]) && isinf(tensor_grad_data(w)[1]));
+    /* NaN of an infinity, and an infinity that is new */
+    EXPECT_USAGE_ERROR("sub: first NaN found in its result, item 0", ag_sub(big, big));
+    EXPECT_USAGE_ERROR("masked_fill: first NaN", ag_masked_fill(leaf(0, NAN), ag_compare_scalar(AG_LT, w, 2), INFINITY));
+    EXPECT_USAGE_ERROR("log: first infinity found in its result, item 0", ag_log(late));
+    EXPECT_USAGE_ERROR("sqrt: first infinity found in the gradient that it computed, item 0",
+                       ag_backward_from(ag_sqrt(late), tensor_ones(SHAPE(2))));
+    tensor_zero_grad(late);
+    ag_backward_from(ag_sqrt(late), big);                   /* dy has an infinity */
+    ag_end(s);
+    ag_find_nan(false);
+}
+END_TEST
+
+START_TEST(nan_alone)
+{
+    ag_find_nan_alone(true);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *y = ag_log(leaf(0, 1));
+    ck_assert(isinf(tensor_data(y)[0]));
+    ag_backward_from(ag_sqrt(leaf(0, 1)), tensor_ones(SHAPE(2)));
+    EXPECT_USAGE_ERROR("mul: first NaN found in its result, item 0; shape (2,) of inputs (2,), (2,); input 0 already has "
+                       "infinity, at item 0 (at", ag_mul(y, leaf(0, 1)));
+    EXPECT_USAGE_ERROR("sqrt: first NaN found in the gradient that it computed, item 0",
+                       ag_backward_from(ag_sqrt(leaf(0, 1)), tensor_zeros(SHAPE(2))));
+    ag_find_nan(true);                                      /* the last call counts */
+    EXPECT_USAGE_ERROR("log: first infinity", ag_log(leaf(0, 1)));
+    ag_find_nan_alone(false);
+    ag_log(leaf(-1, 0));
+    ag_end(s);
 }
 END_TEST
 
@@ -325,6 +377,14 @@ static Tensor *hidden_index_select(Hidden *h)
 static Tensor *hidden_gather(Hidden *h)
 {
     return ag_gather(spoil(h, leaf_of(h, SHAPE(1, 4)), 1, 2), 1, tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 0, 3 }));
+}
+
+/* A state that no path reaches: its logarithm is -infinity, before and after a step of a forward algorithm. */
+static Tensor *hidden_logsumexp(Hidden *h)
+{
+    Tensor *score = spoil(h, leaf_of(h, SHAPE(2, 3)), 3, 3), *dead = visible(SHAPE(2, 1), "01");
+    Tensor *y = ag_logsumexp(ag_masked_fill(score, dead, -INFINITY), 1, true);
+    return ag_where(dead, tensor_zeros(AG_SCALAR), ag_logsumexp(ag_add(y, leaf_of(h, SHAPE(1, 2))), -1, true));
 }
 
 static Tensor *hidden_slice(Hidden *h) { return ag_slice(spoil(h, leaf_of(h, SHAPE(5)), 0, 2), 0, 2, 5); }
@@ -481,8 +541,8 @@ static Tensor *hidden_lstm_both(Hidden *h) { return recurrent_of(h, NN_LSTM, 2, 
 static const struct { const char *name; Tensor *(*call)(Hidden *h); } hidden[] = {
     HIDDEN(where), HIDDEN(masked_fill), HIDDEN(masked_softmax), HIDDEN(cross_entropy), HIDDEN(linear_cross_entropy),
     HIDDEN(linear_cross_entropy_in_parts), HIDDEN(nll_loss), HIDDEN(kl_div), HIDDEN(label_smoothing), HIDDEN(embedding),
-    HIDDEN(index_select), HIDDEN(gather), HIDDEN(slice), HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp), HIDDEN(abs),
-    HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
+    HIDDEN(index_select), HIDDEN(gather), HIDDEN(logsumexp), HIDDEN(slice), HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp),
+    HIDDEN(abs), HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
     HIDDEN(attention_dropout), HIDDEN(attention_added), HIDDEN(attention_grouped), HIDDEN(attention_window),
     HIDDEN(attention_causal), HIDDEN(self_attention), HIDDEN(attention_cached), HIDDEN(gru), HIDDEN(lstm), HIDDEN(gru_both),
     HIDDEN(lstm_both),
@@ -531,18 +591,106 @@ START_TEST(what_is_hidden_changes_nothing)
 }
 END_TEST
 
+/* ---- a gradient of 0 ---------------------------------------------------------------------------------------------- */
+
+/* Where rules multiply a gradient of 0 by a number that is infinite or NaN, so that the result is NaN: at which inputs. All
+ * other rules pass 0 on as 0. docs/pytorch.md has this list. */
+enum { AT_NAN = 1, AT_INFINITY = 2, AT_MINUS_INFINITY = 4, AT_0 = 8, AT_INFINITIES = AT_INFINITY + AT_MINUS_INFINITY };
+
+static const int becomes_nan[OP_COUNT] = {
+    [OP_log] = AT_NAN + AT_0,
+    [OP_sqrt] = AT_NAN + AT_MINUS_INFINITY + AT_0,
+    [OP_div] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_pow] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_pow_scalar] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_kl_div] = AT_NAN + AT_INFINITIES + AT_0,
+    [OP_exp] = AT_NAN + AT_INFINITY,
+    [OP_softmax] = AT_NAN + AT_INFINITY,
+    [OP_log_softmax] = AT_NAN + AT_INFINITY,
+    [OP_masked_softmax] = AT_NAN + AT_INFINITIES,               /* its scale can be negative */
+    [OP_cross_entropy] = AT_NAN + AT_INFINITY,
+    [OP_mul] = AT_NAN + AT_INFINITIES,
+    [OP_sin] = AT_NAN + AT_INFINITIES,
+    [OP_cos] = AT_NAN + AT_INFINITIES,
+    [OP_matmul] = AT_NAN + AT_INFINITIES,
+    [OP_linear] = AT_NAN + AT_INFINITIES,
+    [OP_linear_cross_entropy] = AT_NAN + AT_INFINITIES,
+    [OP_attention] = AT_NAN + AT_INFINITIES,
+    [OP_self_attention] = AT_NAN + AT_INFINITIES,
+    [OP_conv2d] = AT_NAN + AT_INFINITIES,
+    [OP_conv2d_with] = AT_NAN + AT_INFINITIES,
+    [OP_conv_transpose2d] = AT_NAN + AT_INFINITIES,
+    [OP_var_dims] = AT_NAN + AT_INFINITIES,
+    [OP_layer_norm] = AT_NAN + AT_INFINITIES,
+    [OP_rms_norm] = AT_NAN + AT_INFINITIES,
+    [OP_mse_loss] = AT_NAN + AT_INFINITIES,
+    [OP_binary_cross_entropy] = AT_NAN + AT_INFINITIES,
+    [OP_tanh] = AT_NAN,
+    [OP_sigmoid] = AT_NAN,
+    [OP_gelu] = AT_NAN,
+    [OP_gelu_erf] = AT_NAN,
+    [OP_silu] = AT_NAN,
+    [OP_softplus] = AT_NAN,
+    [OP_log_sigmoid] = AT_NAN,
+    [OP_erf] = AT_NAN,
+    [OP_elu] = AT_NAN,
+};
+
+/* Runs a case with a dy of 0. Returns whether each gradient is 0. */
+static bool passes_0(const Op *op, int number, Tensor *in[MAX_INPUTS])
+{
+    bool all_0 = true;
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *y = op_samples[op - op_table](&(Sample){ .number = number, .in = in });
+    ag_backward_from(y, tensor_zeros(tensor_shape(y)));
+    for (int i = 0; i < MAX_INPUTS; i++) {
+        const ag_real *dx = in[i] ? tensor_grad_data(in[i]) : NULL;
+        for (int64_t j = 0; dx && j < in[i]->numel; j++) all_0 = all_0 && dx[j] == 0;
+    }
+    ag_end(s);
+    return all_0;
+}
+
+START_TEST(a_gradient_of_0_in_every_operation)
+{
+    static const double extreme[] = { NAN, INFINITY, -INFINITY, 0 };
+    const Op *op = &op_table[_i];
+    int found = 0;
+    bool more = true;
+    AgScope outer = ag_begin(AG_NO_GRAD);
+    for (int number = 0; more; number++) {
+        for (int k = 0; more && k < 4 * 2 * MAX_INPUTS; k++) {      /* in one item of an input, or in all */
+            Tensor *in[MAX_INPUTS], *x;
+            ag_seed(1);
+            more = inputs_of(op, number, in);
+            if (more && (x = in[k / 8]) && x->numel > 0) {
+                for (int64_t j = 0; j < (k % 2 ? x->numel : 1); j++) reals(x)[j] = (ag_real)extreme[k / 2 % 4];
+                CATCH_USAGE_ERROR(found |= passes_0(op, number, in) ? 0 : 1 << k / 2 % 4);
+            }
+            free_inputs(in);
+        }
+    }
+    ck_assert_msg(found == becomes_nan[_i], "%s: a gradient of 0 becomes NaN at %d, expected %d", op->name, found,
+                  becomes_nan[_i]);
+    ag_end(outer);
+}
+END_TEST
+
 Suite *nan_suite(void)
 {
     Suite *suite = suite_create("nan");
     TCase *every = tcase_create("every operation");
     tcase_add_loop_test(every, in_a_result_of_every_operation, 0, OP_COUNT);
     tcase_add_loop_test(every, in_a_gradient_of_every_operation, 0, OP_COUNT);
+    tcase_add_loop_test(every, a_gradient_of_0_in_every_operation, 0, OP_COUNT);
     suite_add_tcase(suite, every);
     TCase *named = tcase_create("by name and line");
     tcase_add_test(named, forward);
     tcase_add_test(named, backward);
     tcase_add_test(named, the_layer_is_named_too);
     tcase_add_test(named, an_input_with_nan_or_infinity_is_named);
+    tcase_add_test(named, an_infinity_that_an_input_has_is_no_finding);
+    tcase_add_test(named, nan_alone);
     tcase_add_test(named, finite_values_pass);
     tcase_add_test(named, backward_can_run_after_the_report);
     suite_add_tcase(suite, named);

@@ -559,6 +559,7 @@ static const char *const stays[OP_COUNT] = {
     [OP_linear_cross_entropy] = SMALL, [OP_nll_loss] = SMALL, [OP_kl_div] = SMALL, [OP_label_smoothing] = SMALL,
     [OP_where] = ELSEWHERE, [OP_masked_fill] = ELSEWHERE, [OP_cumsum] = ELSEWHERE, [OP_softmax] = ELSEWHERE,
     [OP_log_softmax] = ELSEWHERE, [OP_masked_softmax] = ELSEWHERE, [OP_gather] = ELSEWHERE, [OP_scatter_add] = ELSEWHERE,
+    [OP_scatter_max] = ELSEWHERE, [OP_index_add] = ELSEWHERE,
     [OP_permute] = ELSEWHERE, [OP_index_select] = ELSEWHERE, [OP_concat] = ELSEWHERE, [OP_expand] = ELSEWHERE,
 };
 

@@ -706,6 +706,65 @@ START_TEST(masks)
 }
 END_TEST
 
+START_TEST(ints)
+{
+    begin();
+    CHECK_INTS(tensor_int_full(SHAPE(2, 1), -7), SHAPE(2, 1), -7, -7);
+    CHECK_INTS(tensor_int_arange(2, 9, 3), SHAPE(3), 2, 5, 8);
+    CHECK_INTS(tensor_int_arange(2, 8, 3), SHAPE(2), 2, 5);
+    CHECK_INTS(tensor_int_arange(1, -4, -2), SHAPE(3), 1, -1, -3);
+    CHECK_INTS(tensor_int_arange(INT32_MIN, INT32_MAX, INT32_MAX), SHAPE(3), INT32_MIN, -1, INT32_MAX - 1);
+    ck_assert_int_eq(tensor_numel(tensor_int_arange(3, 3, 1)), 0);
+    ck_assert_int_eq(tensor_numel(tensor_int_arange(3, 9, -1)), 0);
+    ck_assert_int_eq(tensor_numel(tensor_int_arange(9, 3, 1)), 0);
+    Tensor *a = tensor_ints(SHAPE(2, 1), (int32_t[]){ 3, -5 }), *b = tensor_ints(SHAPE(3), (int32_t[]){ 1 << 24, 1, 0 });
+    CHECK_INTS(ag_int_add(a, b), SHAPE(2, 3), (1 << 24) + 3, 4, 3, (1 << 24) - 5, -4, -5);
+    CHECK_INTS(ag_int_mul(b, a), SHAPE(2, 3), 3 << 24, 3, 0, -5 * (1 << 24), -5, 0);
+    CHECK_BOOLS(ag_compare(AG_LT, ag_int_mul(a, tensor_int_full(AG_SCALAR, 2)), b), SHAPE(2, 3), 1, 0, 0, 1, 1, 1);
+    CHECK_BOOLS(ag_compare_scalar(AG_GE, tensor_int_arange(0, 3, 1), 1), SHAPE(3), 0, 1, 1);
+    Tensor *far = tensor_ints(SHAPE(2), (int32_t[]){ INT32_MAX, INT32_MIN });
+    CHECK_INTS(ag_int_add(far, tensor_ints(SHAPE(2), (int32_t[]){ 0, INT32_MAX })), SHAPE(2), INT32_MAX, -1);
+    EXPECT_USAGE_ERROR("ag_int_add: 2147483647 + 1 at item 0 is beyond AG_INT", ag_int_add(far, tensor_int_full(AG_SCALAR, 1)));
+    EXPECT_USAGE_ERROR("ag_int_mul: -2147483648 * -1 at item 1 is", ag_int_mul(far, tensor_int_full(AG_SCALAR, -1)));
+    end();
+}
+END_TEST
+
+START_TEST(ids_where_a_mask_is_true)
+{
+    begin();
+    Tensor *mask = tensor_bools(SHAPE(2, 3), (uint8_t[]){ 0, 1, 1, 0, 0, 1 }), *x = tensor_arange(0, 6, 1);
+    CHECK_INTS(ag_nonzero(mask), SHAPE(3), 1, 2, 5);
+    CHECK(ag_index_select(x, 0, ag_nonzero(mask)), SHAPE(3), 1, 2, 5);
+    tensor_mutable_bool_data(mask)[0] = 2;                      /* every byte but 0 is true */
+    CHECK_INTS(ag_nonzero(mask), SHAPE(4), 0, 1, 2, 5);
+    CHECK_INTS(ag_nonzero(tensor_bools(AG_SCALAR, (uint8_t[]){ 1 })), SHAPE(1), 0);
+    ck_assert_int_eq(tensor_numel(ag_nonzero(tensor_bools(SHAPE(4), NULL))), 0);
+    ck_assert_int_eq(tensor_numel(ag_nonzero(tensor_bools(SHAPE(0, 4), NULL))), 0);
+    end();
+}
+END_TEST
+
+/* Of ints and masks; test_torch.c has reals. */
+START_TEST(items_and_padding)
+{
+    begin();
+    Tensor *i = tensor_ints(SHAPE(2, 3), (int32_t[]){ 1, 2, 3, 4, 5, 6 }), *part[3];
+    Tensor *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 });
+    CHECK_INTS(ag_select(i, 0, 1), SHAPE(3), 4, 5, 6);
+    CHECK_INTS(ag_select(i, -1, -3), SHAPE(2), 1, 4);
+    CHECK_BOOLS(ag_select(mask, 0, 0), AG_SCALAR, 1);
+    CHECK_INTS(ag_unbind(i, 3, 1, part), SHAPE(2), 1, 4);
+    CHECK_INTS(part[1], SHAPE(2), 2, 5);
+    CHECK_INTS(part[2], SHAPE(2), 3, 6);
+    CHECK_INTS(ag_pad_with(i, 1, 0, 1, -100), SHAPE(2, 4), 1, 2, 3, -100, 4, 5, 6, -100);
+    CHECK_INTS(ag_pad(i, 0, 1, 0), SHAPE(3, 3), 0, 0, 0, 1, 2, 3, 4, 5, 6);
+    CHECK_BOOLS(ag_pad_with(mask, 0, 1, 2, 1), SHAPE(5), 1, 1, 0, 1, 1);
+    CHECK(ag_pad_with(tensor_ones(SHAPE(1)), -1, 1, 0, (double)-INFINITY), SHAPE(2), (double)-INFINITY, 1);
+    end();
+}
+END_TEST
+
 START_TEST(casts)
 {
     begin();
@@ -747,6 +806,42 @@ START_TEST(sorted)
         ck_assert(before < now || (before == now && tensor_int_data(ids)[i - 3] < tensor_int_data(ids)[i]));
     }
     end();
+}
+END_TEST
+
+/* The largest are the first of all in descending order, with NaN, infinities and equal items. */
+START_TEST(the_largest_of_many)
+{
+    begin();
+    for (int64_t n = 1; n <= 40; n += 13) {
+        Tensor *x = ag_cast(ag_cast(tensor_normal(SHAPE(3, n, 2), 0, 3), AG_INT), AG_REAL), *all, *ids;
+        tensor_mutable_data(x)[n] = (ag_real)NAN;
+        tensor_mutable_data(x)[n + 1] = (ag_real)-INFINITY;
+        tensor_mutable_data(x)[3 * n] = (ag_real)INFINITY;
+        tensor_mutable_data(x)[5 * n] = tensor_mutable_data(x)[5 * n - 1] = (ag_real)NAN;
+        ag_sort(x, 1, true, &all);
+        for (int64_t k = 0; k <= n; k++) {
+            const Tensor *largest = ag_topk(x, k, 1, &ids), *first = ag_slice(all, 1, 0, k);
+            ck_assert_mem_eq(tensor_int_data(ids), tensor_int_data(first), (size_t)(6 * k) * sizeof(int32_t));
+            ck_assert_mem_eq(tensor_data(largest), tensor_data(ag_gather(x, 1, ids)), (size_t)(6 * k) * sizeof(ag_real));
+        }
+    }
+    end();
+}
+END_TEST
+
+/* The gradients of sums along each dimension, of more columns than are summed at once. */
+START_TEST(running_sums_of_many_columns)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(2, 3, 517)), true);
+    Tensor *y = ag_cumsum(ag_cumsum(x, 1), 0);
+    for (int i = 0; i < 2 * 3 * 517; i++)
+        ck_assert(tensor_data(y)[i] == (ag_real)((i / 517 % 3 + 1) * (i / (3 * 517) + 1)));
+    ag_backward(ag_add(ag_sum(y), ag_sum(ag_cumsum(x, 1))));
+    for (int i = 0; i < 2 * 3 * 517; i++)
+        ck_assert(tensor_grad_data(x)[i] == (ag_real)((3 - i / 517 % 3) * (2 - i / (3 * 517)) + (3 - i / 517 % 3)));
+    ag_end(s);
 }
 END_TEST
 
@@ -813,7 +908,9 @@ START_TEST(sums_over_many_equal_ids)
     Tensor *pairs = mostly_1(SHAPE(EQUAL_IDS, 2), 2);
     ag_backward(ag_scale(ag_sum(ag_gather(y, 0, pairs)), 0.1));
     check_sums("gather", tensor_grad(y), 2);
-    check_sums("scatter_add", ag_scatter_add(tensor_zeros(SHAPE(3, 2)), 0, pairs, tensor_full(SHAPE(EQUAL_IDS, 2), 0.1)), 2);
+    Tensor *tenth = tensor_full(SHAPE(EQUAL_IDS, 2), 0.1);
+    check_sums("index_add", ag_index_add(tensor_zeros(SHAPE(3, 2)), 0, ids, tenth), 2);
+    check_sums("scatter_add", ag_scatter_add(tensor_zeros(SHAPE(3, 2)), 0, pairs, tenth), 2);
 #undef TABLE
     ag_set_threads(0);
     ag_end(s);
@@ -924,8 +1021,13 @@ Suite *tensor_suite(void)
     tcase_add_test(plain, comparing);
     tcase_add_test(plain, masks);
     tcase_add_test(plain, one_hot);
+    tcase_add_test(plain, ints);
+    tcase_add_test(plain, ids_where_a_mask_is_true);
+    tcase_add_test(plain, items_and_padding);
     tcase_add_test(plain, casts);
     tcase_add_test(plain, sorted);
+    tcase_add_test(plain, the_largest_of_many);
+    tcase_add_test(plain, running_sums_of_many_columns);
     tcase_add_test(plain, logsumexp_of_extremes);
     tcase_add_test(plain, powers_by_exponents_that_are_rounded);
     tcase_add_test(plain, functions_at_their_limits);

@@ -2,7 +2,8 @@
  *
  * After strided.h has merged dimensions, most rows are contiguous in both arrays: one memcpy each. If the two arrays are
  * contiguous along different dimensions (a transpose), tiles of 16 x 16 are copied, so that every fetched cache line is used
- * whole. */
+ * whole. A tile is first copied to an array of its own: the lines of a tile in an array with rows of 2^k bytes have the same
+ * place in a cache, which does not hold all of them. */
 #include "strided.h"
 
 enum { GRAIN = 16384, TILE = 16 };
@@ -29,6 +30,17 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
         copy_row(c->dst + p.a * size, c->rows.sa, c->src + p.b * size, c->rows.sb, c->rows.n, c->size);
 }
 
+/* Copies a tile: item (h, i) is at to[h to_step + i step] and at from[h + i from_step]. */
+static void copy_tile(char *to, int64_t to_step, int64_t step, const char *from, int64_t from_step, int64_t high, int64_t wide,
+                      int64_t size)
+{
+    char tile[TILE * TILE * sizeof(uint64_t)];
+    for (int64_t i = 0; i < wide; i++)
+        memcpy(tile + i * TILE * size, from + i * from_step * size, (size_t)(high * size));
+    for (int64_t h = 0; h < high; h++)
+        copy_row(to + h * to_step * size, step, tile + h * size, TILE, wide, (size_t)size);
+}
+
 /* A part of a transpose: strips of TILE items along `across` and all items of the row. Strips are numbered along `across`
  * first, then along the other outer dimensions. */
 static void copy_strips(void *arg, int64_t begin, int64_t end)
@@ -47,9 +59,8 @@ static void copy_strips(void *arg, int64_t begin, int64_t end)
         int64_t high = length - first < TILE ? length - first : TILE;
         for (int64_t i = 0; i < r->n; i += TILE) {
             int64_t wide = r->n - i < TILE ? r->n - i : TILE;
-            for (int64_t h = 0; h < high; h++)
-                copy_row(c->dst + (a + h * r->a[c->across] + i * r->sa) * size, r->sa,
-                         c->src + (b + h + i * r->sb) * size, r->sb, wide, c->size);
+            copy_tile(c->dst + (a + i * r->sa) * size, r->a[c->across], r->sa, c->src + (b + i * r->sb) * size, r->sb, high,
+                      wide, size);
         }
     }
 }

@@ -85,6 +85,15 @@ Tensor *scatter_add_tangent(Tensor *y, Tensor *const *dx)
     return ag_reshape(ag_scatter_add(x, 1, ids, src), y->shape);
 }
 
+Tensor *index_add_tangent(Tensor *y, Tensor *const *dx)
+{
+    const Along *a = y->args;
+    if (!dx[2]) return dx[0];
+    Tensor *x = along(or_zeros(dx[0], y->shape), *a, a->n);
+    Tensor *src = along(dx[2], *a, y->in[1]->numel);
+    return ag_reshape(ag_index_add(x, 1, y->in[1], src), y->shape);
+}
+
 /* ---- items that forward has chosen ----------------------------------------------------------- */
 
 /* Returns the items of x (outer, n, inner) at the places that are saved, of which there are m along
@@ -103,6 +112,21 @@ Tensor *max_dim_tangent(Tensor *y, Tensor *const *dx)
 Tensor *min_dim_tangent(Tensor *y, Tensor *const *dx)
 {
     return max_dim_tangent(y, dx);
+}
+
+Tensor *scatter_max_tangent(Tensor *y, Tensor *const *dx)
+{
+    const GatherArgs *g = y->args;
+    Tensor *place = tensor_ints(SHAPE(g->x.outer, g->x.n, g->x.inner), buffer_data(y->saved));
+    Tensor *kept = ag_compare_scalar(AG_LT, place, 0);
+    for (int64_t i = 0; i < place->numel; i++) {
+        if (ints(place)[i] < 0) {
+            ints(place)[i] = 0;
+        }
+    }
+    Tensor *x = along(or_zeros(dx[0], y->shape), g->x, g->x.n), *zero = tensor_zeros(AG_SCALAR);
+    Tensor *src = dx[2] && g->m > 0 ? ag_gather(along(dx[2], g->x, g->m), 1, place) : zero;
+    return ag_reshape(ag_where(kept, x, src), y->shape);
 }
 
 Tensor *max_pool2d_tangent(Tensor *y, Tensor *const *dx)

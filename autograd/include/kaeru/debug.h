@@ -55,8 +55,12 @@ int  ag_graph_frame(FILE *out, Tensor *loss, int frame);
 
 /* Switches a search for NaN and infinity on or off, in this thread. It looks at every result and
  * every gradient. The first one that it finds is a usage error, which names the operation, its
- * shapes and the line that called it. */
+ * shapes and the line that called it. An infinity is not searched for in the result of
+ * ag_masked_fill with an infinite value, nor where an input of the operation or, for a rule, dy or
+ * a gradient that it adds to, already has one. */
 void ag_find_nan(bool on);
+/* Does the same for NaN alone. Of the two functions, the last call counts. */
+void ag_find_nan_alone(bool on);
 
 /* Switches checks of memory on or off, in this thread. With KAERU_GUARD=1 in the environment they
  * are on from the start. A write beside the values of a tensor is a usage error at the next

@@ -1,5 +1,5 @@
-/* more_functions.h: functions beside those of autograd.h: shapes, sorting, images, choices, rotary
- * positions. What they compute with is in ops.h and more_ops.h.
+/* more_functions.h: functions beside those of autograd.h: shapes, sorting, norms, images, ints,
+ * choices, rotary positions. What they compute with is in ops.h and more_ops.h.
  *
  *     Tensor *batch = ag_stack((Tensor *[]){ a, b }, 2, 0);
  *     Tensor *best = ag_argmax(logits, -1, false);
@@ -24,12 +24,35 @@ Tensor *ag_stack(Tensor **x, int n, int dim);
 /* Returns a copy of x (any type) with the items along dim in reverse order. */
 Tensor *ag_flip(Tensor *x, int dim);
 
-/* Adds `before` and `after` zeros to x at the two ends of dim. */
+/* Adds `before` and `after` zeros to x (any type) at the two ends of dim. */
 Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after);
+/* Does the same with another value, which x's type must hold. */
+Tensor *ag_pad_with(Tensor *x, int dim, int64_t before, int64_t after, double value);
+
+/* Returns a copy of item i of x (any type) along dim, which is removed: NumPy's x[:, i] is
+ * ag_select(x, 1, i). A negative i counts from the end. */
+Tensor *ag_select(Tensor *x, int dim, int64_t i);
+/* Sets out[0] to out[n - 1] to the n items of x along dim, each as ag_select returns it. Returns
+ * out[0]. */
+Tensor *ag_unbind(Tensor *x, int n, int dim, Tensor **out);
+
+/* Returns x times a number: another name of ag_scale, beside ag_add_scalar and ag_pow_scalar. */
+Tensor *ag_mul_scalar(Tensor *x, double number);
 
 /* Returns ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`. It is -infinity
- * where every x is -infinity, and along a dimension of size 0. */
+ * where every x is -infinity, with a gradient of 0 (PyTorch: NaN), and along a dimension of size
+ * 0. */
 Tensor *ag_logsumexp(Tensor *x, int dim, bool keep);
+
+/* Returns ln(e^a + e^b), broadcast. Where both are -infinity, the gradient is 0 (PyTorch: NaN). */
+Tensor *ag_logaddexp(Tensor *a, Tensor *b);
+
+/* Returns the Euclidean norm sqrt(sum(x^2)) over dims, which are removed, or kept with size 1 if
+ * `keep`. Where it is 0, so is its gradient. The sum of the squares must neither overflow nor
+ * underflow: in float, numbers of 1e-19 to 1e18. */
+Tensor *ag_norm_dims(Tensor *x, AgDims dims, bool keep);
+/* Returns x divided by its norm along dim or, where that is larger, by eps > 0. */
+Tensor *ag_normalize(Tensor *x, int dim, double eps);
 
 /* Returns the mean of the Huber loss (Huber 1964) of d = x - target, of equal shapes: d^2/2 where
  * |d| <= delta, else delta (|d| - delta/2). */
@@ -58,6 +81,23 @@ typedef enum { AG_NEAREST, AG_BILINEAR } AgInterpolation;
  * nearest to N / n: for 156 of the pairs of N and n up to 120, it takes the item before for some i
  * (from 2 to 82: item 41). */
 Tensor *ag_interpolate2d(Tensor *x, int64_t height, int64_t width, AgInterpolation mode);
+
+/* ---- ints, which have no gradients. ag_compare and ag_compare_scalar take them, too ------------ */
+
+/* Returns ints (AG_INT) of one value. */
+Tensor *tensor_int_full(AgShape shape, int32_t value);
+/* Returns start, start + step, ... before stop, as AG_INT. */
+Tensor *tensor_int_arange(int32_t start, int32_t stop, int32_t step);
+
+/* Return a + b and a b of ints (AG_INT), broadcast. A number beyond 32 bits is a usage error. For a
+ * number of the program: ag_int_mul(ids, tensor_int_full(AG_SCALAR, 8)). */
+Tensor *ag_int_add(Tensor *a, Tensor *b);
+Tensor *ag_int_mul(Tensor *a, Tensor *b);
+
+/* Returns the numbers (AG_INT) of the items of a mask (AG_BOOL) that are true: 0 is the first item,
+ * and the last dimension is counted first. For a mask (n), ag_index_select(x, 0, ids) takes these
+ * rows of x. */
+Tensor *ag_nonzero(Tensor *mask);
 
 /* ---- without gradients ----------------------------------------------------------------------- */
 

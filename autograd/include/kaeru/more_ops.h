@@ -153,6 +153,16 @@ Tensor *ag_gather(Tensor *x, int dim, Tensor *ids);
  * dx = dy, dsrc = the items of dy at ids */
 Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src);
 
+/* y = the largest of x and of the items of src: y[o, ids[o,j,i], i] = the largest of x[..] and each src[o,j,i], as
+ *     torch.scatter_reduce with "amax" (which divides dy among equal ones); src has ids' shape; NaN if there is one
+ * dy goes to the first largest, to x before src */
+Tensor *ag_scatter_max(Tensor *x, int dim, Tensor *ids, Tensor *src);
+
+/* y = x with the items of src added to items ids[0], ids[1], ... of x along dim: the counterpart of index_select: ids (n),
+ *     src (..,n,..) with the other sizes of x
+ * dx = dy, dsrc = items ids[0], ids[1], ... of dy */
+Tensor *ag_index_add(Tensor *x, int dim, Tensor *ids, Tensor *src);
+
 /* ---- copies of items: x of any type, of which AG_REAL alone has gradients ---------------------------------------- */
 
 /* y = items ids[0], ids[1], ... of x along dim: ids (n), AG_INT: x (..,D,..) -> (..,n,..); an id out of range is a usage

@@ -8,6 +8,7 @@ void cumsum_backward(Tensor *y);
 void expand_backward(Tensor *y);
 void extreme_backward(Tensor *y);
 void gather_backward(Tensor *y);
+void index_add_backward(Tensor *y);
 void index_select_backward(Tensor *y);
 void kl_div_backward(Tensor *y);
 void linear_cross_entropy_backward(Tensor *y);
@@ -17,6 +18,7 @@ void pool2d_backward(Tensor *y);
 void rms_norm_backward(Tensor *y);
 void rope_backward(Tensor *y);
 void scatter_add_backward(Tensor *y);
+void scatter_max_backward(Tensor *y);
 void unary_backward(Tensor *y);
 void var_dims_backward(Tensor *y);
 void where_backward(Tensor *y);
@@ -82,6 +84,10 @@ void unary_values(Tensor *y, const OpCall *c);
 #define NUMBERS_gather (const char *const[]){ NULL }
 #define INPUTS_scatter_add (const char *const[]){ "x", "ids", "src", NULL }
 #define NUMBERS_scatter_add (const char *const[]){ NULL }
+#define INPUTS_scatter_max (const char *const[]){ "x", "ids", "src", NULL }
+#define NUMBERS_scatter_max (const char *const[]){ NULL }
+#define INPUTS_index_add (const char *const[]){ "x", "ids", "src", NULL }
+#define NUMBERS_index_add (const char *const[]){ NULL }
 #define INPUTS_index_select (const char *const[]){ "x", "ids", NULL }
 #define NUMBERS_index_select (const char *const[]){ NULL }
 #define INPUTS_concat (const char *const[]){ NULL }

@@ -150,30 +150,7 @@ void conv_transpose2d_backward(Tensor *y)
     grad_add(x, dx);
 }
 
-/* ---- one dimension, zeros around --------------------------------------------------------------------------------- */
-
-static Tensor *zeros(const char *what, const AgShape *shape)
-{
-    Tensor *t = tensor_new(what, shape, AG_REAL);
-    k_fill(t->numel, reals(t), 0);
-    return t;
-}
-
-Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after)
-{
-    check_tensor(__func__, "x", x, AG_REAL);
-    int d = check_dim(__func__, x, dim);
-    if (before < 0 || after < 0)
-        ag_usage_error(__func__, "%lld and %lld zeros, expected 0 or more", (long long)before, (long long)after);
-    AgShape left = x->shape, right = x->shape, whole = x->shape;
-    left.dim[d] = before;
-    right.dim[d] = after;
-    if (__builtin_add_overflow(before, after, &whole.dim[d]) ||
-        __builtin_add_overflow(whole.dim[d], x->shape.dim[d], &whole.dim[d]))
-        ag_usage_error(__func__, "the size of dimension %d overflows", dim);
-    check_shape(__func__, &whole);
-    return ag_concat(((Tensor *[]){ zeros(__func__, &left), x, zeros(__func__, &right) }), 3, d);
-}
+/* ---- one dimension ------------------------------------------------------------------------------------------------ */
 
 Tensor *ag_conv1d(Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding)
 {

@@ -1,4 +1,4 @@
-/* ops_copies.c: operations that copy items: index_select, concat, expand, and what they compose. */
+/* ops_copies.c: operations that copy items: index_select, concat, expand, and what they compose; and index_add. */
 #include <string.h>
 
 #include "buffers.h"
@@ -45,6 +45,67 @@ void index_select_backward(Tensor *y)
     const Along *a = y->args;
     const Tensor *ids = y->in[1];
     add_rows(y, *a, ids->numel, grad_to_add(y->in[0]), grad_of(y), ints(ids));
+}
+
+/* ---- index_add: y = x, y[o, ids[j], i] += src[o,j,i]         dx = dy, dsrc[o,j,i] = dy[o, ids[j], i] -------------- */
+
+Tensor *ag_index_add(Tensor *x, int dim, Tensor *ids, Tensor *src)
+{
+    check_tensor(__func__, "x", x, AG_REAL);
+    check_tensor(__func__, "ids", ids, AG_INT);
+    check_tensor(__func__, "src", src, AG_REAL);
+    int d = check_dim(__func__, x, dim);
+    if (ids->shape.ndim != 1) ag_usage_error(__func__, "ids %s, expected (n)", shape_text(ids->shape));
+    AgShape shape = x->shape;
+    shape.dim[d] = ids->numel;
+    if (!ag_shape_equal(src->shape, shape))
+        ag_usage_error(__func__, "src is %s, expected %s: the sizes of x %s, and %lld ids along dimension %d",
+                       shape_text(src->shape), shape_text(shape), shape_text(x->shape), (long long)ids->numel, dim);
+    Along a = shape_along(&x->shape, d, d);
+    check_ids(__func__, ids, a.n);
+    Tensor *y = op_new(&op_table[OP_index_add], &x->shape, x, ids, src);
+    if (y->op) *(Along *)op_args(y, sizeof a) = a;
+    memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
+    if (src->numel > 0) add_rows(y, a, ids->numel, reals(y), reals(src), ints(ids));
+    return op_done(y);
+}
+
+void index_add_backward(Tensor *y)
+{
+    const Along *a = y->args;
+    const int32_t *ids = ints(y->in[1]);
+    const int64_t n = y->in[1]->numel, size = n * a->inner;
+    Grad g = grad_into(y->in[2]);
+    for (int64_t o = 0; g.data && size > 0 && o < a->outer; o++) {
+        real *to = g.data + o * size;
+        const real *dy = grad_of(y) + o * a->n * a->inner;
+        if (!g.add) k_gather_rows(n, a->inner, to, dy, ids);
+        for (int64_t i = 0; g.add && i < size; i++) to[i] += dy[ids[i / a->inner] * a->inner + i % a->inner];
+    }
+    grad_pass(y->in[0], y);
+}
+
+/* ---- compositions ------------------------------------------------------------------------------------------------ */
+
+Tensor *ag_select(Tensor *x, int dim, int64_t i)
+{
+    check_any(__func__, "x", x);
+    int d = check_dim(__func__, x, dim);
+    int64_t n = x->shape.dim[d], at = i < 0 ? i + n : i;
+    if (at < 0 || at >= n)
+        ag_usage_error(__func__, "there is no item %lld along dimension %d of %s", (long long)i, dim, shape_text(x->shape));
+    return ag_squeeze(ag_slice(x, d, at, at + 1), d);
+}
+
+Tensor *ag_unbind(Tensor *x, int n, int dim, Tensor **out)
+{
+    check_any(__func__, "x", x);
+    int d = check_dim(__func__, x, dim);
+    ag_check_pointer(__func__, "out", out);
+    if (n < 1 || x->shape.dim[d] != n)
+        ag_usage_error(__func__, "dimension %d of %s does not have %d items", dim, shape_text(x->shape), n);
+    for (int i = 0; i < n; i++) out[i] = ag_select(x, d, i);
+    return out[0];
 }
 
 Tensor *ag_flip(Tensor *x, int dim)
@@ -117,6 +178,46 @@ Tensor *ag_stack(Tensor **x, int n, int dim)
         part[i] = ag_unsqueeze(x[i], dim);
     }
     return ag_concat(part, n, dim);
+}
+
+/* Checks that x's type holds the value. */
+static Tensor *filled(const char *what, const AgShape *shape, const Tensor *x, double value)
+{
+    Tensor *t = tensor_new(what, shape, (AgDType)x->dtype);
+    if (x->dtype == AG_REAL) k_fill(t->numel, reals(t), (real)value);
+    if (x->dtype == AG_INT && !(value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value))
+        ag_usage_error(what, "value is %.17g, expected an int32, since x is AG_INT", value);
+    for (int64_t i = 0; x->dtype == AG_INT && i < t->numel; i++) ints(t)[i] = (int32_t)value;
+    if (x->dtype == AG_BOOL && value != 0 && value != 1)
+        ag_usage_error(what, "value is %g, expected 0 or 1, since x is AG_BOOL", value);
+    if (x->dtype == AG_BOOL) memset(bools(t), (int)value, (size_t)t->numel);
+    return t;
+}
+
+static Tensor *padded(const char *what, Tensor *x, int dim, int64_t before, int64_t after, double value)
+{
+    check_any(what, "x", x);
+    int d = check_dim(what, x, dim);
+    if (before < 0 || after < 0)
+        ag_usage_error(what, "%lld and %lld items, expected 0 or more", (long long)before, (long long)after);
+    AgShape left = x->shape, right = x->shape, whole = x->shape;
+    left.dim[d] = before;
+    right.dim[d] = after;
+    if (__builtin_add_overflow(before, after, &whole.dim[d]) ||
+        __builtin_add_overflow(whole.dim[d], x->shape.dim[d], &whole.dim[d]))
+        ag_usage_error(what, "the size of dimension %d overflows", dim);
+    check_shape(what, &whole);
+    return ag_concat(((Tensor *[]){ filled(what, &left, x, value), x, filled(what, &right, x, value) }), 3, d);
+}
+
+Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after)
+{
+    return padded(__func__, x, dim, before, after, 0);
+}
+
+Tensor *ag_pad_with(Tensor *x, int dim, int64_t before, int64_t after, double value)
+{
+    return padded(__func__, x, dim, before, after, value);
 }
 
 /* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats --------------------- */

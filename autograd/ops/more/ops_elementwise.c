@@ -1,5 +1,6 @@
 /* ops_elementwise.c: operations that compute each item from one item or two. */
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
 #include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_table.h"
@@ -17,6 +18,7 @@ Tensor *ag_sign(Tensor *x) { return unary(__func__, &op_table[OP_sign], x, 0, 0)
 
 /* Of one tensor and numbers. */
 Tensor *ag_pow_scalar(Tensor *x, double exponent) { return unary(__func__, &op_table[OP_pow_scalar], x, exponent, 0); }
+Tensor *ag_mul_scalar(Tensor *x, double number) { return unary(__func__, &op_table[OP_scale], x, number, 0); }
 Tensor *ag_leaky_relu(Tensor *x, double slope) { return unary(__func__, &op_table[OP_leaky_relu], x, slope, 0); }
 Tensor *ag_elu(Tensor *x, double alpha) { return unary(__func__, &op_table[OP_elu], x, alpha, 0); }
 

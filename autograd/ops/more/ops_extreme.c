@@ -1,5 +1,6 @@
 /* ops_extreme.c: the largest and smallest items along a dimension, and what is composed of them. */
 #include <float.h>
+#include <math.h>
 
 #include "buffers.h"
 #include "checks.h"
@@ -78,17 +79,38 @@ Tensor *ag_max(Tensor *x)
 
 /* ---- logsumexp: m + ln sum of e^(x - m), m the largest x; held where it is infinite, because infinity - infinity is NaN -- */
 
+/* Returns x, held within the range of AG_REAL, so that a difference of two such numbers is not NaN. */
+static Tensor *held(Tensor *x)
+{
+    double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
+    return ag_clamp(x, -most, most);
+}
+
+/* Where every x is -infinity, the sum is 0. It is replaced by 1, since the gradient of ln 0 is infinite, and 0 times that
+ * NaN. */
 Tensor *ag_logsumexp(Tensor *x, int dim, bool keep)
 {
     check_tensor(__func__, "x", x, AG_REAL);
     if (reduction(__func__, x, DIMS(dim)).count == 0) {         /* ln 0, without a largest x */
-        return ag_log(ag_sum_dims(x, DIMS(dim), keep));
+        Tensor *none = ag_sum_dims(x, DIMS(dim), keep);
+        return ag_masked_fill(none, ag_compare_scalar(AG_EQ, none, 0), -INFINITY);
     }
     Along a;
     Reduction r = choice(__func__, x, dim, &a);
-    double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
-    Tensor *largest = ag_clamp(ag_detach(ag_max_dim(x, dim, true)), -most, most);
-    Tensor *sum = ag_sum_dims(ag_exp(ag_sub(x, largest)), DIMS(dim), true);
-    Tensor *y = ag_add(ag_log(sum), largest);
+    Tensor *largest = ag_detach(ag_max_dim(x, dim, true));
+    Tensor *sum = ag_sum_dims(ag_exp(ag_sub(x, held(largest))), DIMS(dim), true);
+    Tensor *y = ag_add(ag_log(ag_masked_fill(sum, ag_compare_scalar(AG_EQ, sum, 0), 1)), largest);
     return keep ? y : ag_reshape(y, r.dropped);
+}
+
+/* ---- logaddexp: h + ln(1 + e^(l - h)), h the larger one, l the other. A smaller item is not lost beside an h of 0 -- */
+
+Tensor *ag_logaddexp(Tensor *a, Tensor *b)
+{
+    check_tensor(__func__, "a", a, AG_REAL);
+    check_tensor(__func__, "b", b, AG_REAL);
+    broadcast_shape(__func__, a, b);
+    Tensor *first = ag_compare(AG_GE, a, b), *h = ag_where(first, a, b), *l = ag_where(first, b, a);
+    Tensor *none = ag_compare_scalar(AG_EQ, h, -INFINITY);          /* no gradient where both are -infinity */
+    return ag_add(ag_masked_fill(h, none, -INFINITY), ag_softplus(ag_sub(held(l), held(h))));
 }

@@ -1,4 +1,5 @@
 /* ops_gather.c: items chosen along a dimension, each by a number of its own. */
+#include <math.h>
 #include <string.h>
 
 #include "buffers.h"
@@ -16,19 +17,21 @@
 
 /* ---- sums over equal ids: y[o, ids[o,j,i], i] += x[o,j,i], as in ops_index.c ------------------------------------- */
 
-/* Where x (outer, n, inner) has item i of an array (outer, m, inner) whose place along n is `id`. */
-static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
-{
-    int64_t outer = i / (m * x.inner), inner = i % x.inner;
-    return (outer * x.n + id) * x.inner + inner;
-}
+/* Returns where the part of x (outer, n, inner) begins to which row `row` of an array (outer, m, inner) belongs: the items at
+ * its number `outer`. */
+static int64_t items_of(Along x, int64_t m, int64_t row) { return row / m * x.n * x.inner; }
+
+/* Returns the number of rows of such an array, 0 if they have no items. */
+static int64_t rows_of(Along x, int64_t m) { return x.inner > 0 ? x.outer * m : 0; }
 
 /* to[o, ids[o,j,i], i] += from[o,j,i]: `to` (outer, n, inner), from and ids (outer, m, inner). */
 static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
 {
-    const int64_t items = a.outer * m * a.inner;
     if (m <= MANY) {
-        for (int64_t i = 0; i < items; i++) to[item_along(a, m, i, ids[i])] += from[i];
+        for (int64_t row = 0; row < rows_of(a, m); row++, from += a.inner, ids += a.inner) {
+            real *items = to + items_of(a, m, row);
+            for (int64_t i = 0; i < a.inner; i++) items[ids[i] * a.inner + i] += from[i];
+        }
         return;
     }
     int32_t *count = op_scratch(function_of(y), a.n, sizeof *count);
@@ -73,12 +76,25 @@ static GatherArgs gather_args(const char *what, const Tensor *x, int dim, const 
     return args;
 }
 
+/* to[o,j,i] (+)= from[o, ids[o,j,i], i] */
+static void take_items(GatherArgs args, Grad to, const real *from, const int32_t *ids)
+{
+    const int64_t inner = args.x.inner;
+    for (int64_t row = 0; to.data && row < rows_of(args.x, args.m); row++, to.data += inner, ids += inner) {
+        const real *items = from + items_of(args.x, args.m, row);
+        for (int64_t i = 0; i < inner; i++) {
+            const real item = items[ids[i] * inner + i];
+            to.data[i] = to.add ? to.data[i] + item : item;
+        }
+    }
+}
+
 Tensor *ag_gather(Tensor *x, int dim, Tensor *ids)
 {
     GatherArgs args = gather_args(__func__, x, dim, ids);
     Tensor *y = op_new(&op_table[OP_gather], &ids->shape, x, ids, NULL);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
-    for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(args.x, args.m, i, ints(ids)[i])];
+    take_items(args, (Grad){ reals(y), false }, reals(x), ints(ids));
     return op_done(y);
 }
 
@@ -90,12 +106,19 @@ void gather_backward(Tensor *y)
 
 /* ---- scatter_add: y = x, y[o, ids[o,j,i], i] += src[o,j,i]   dx = dy, dsrc = the items of dy at ids -------------- */
 
+/* Checks src, too, whose shape is that of ids. */
+static GatherArgs scatter_args(const char *what, const Tensor *x, int dim, const Tensor *ids, const Tensor *src)
+{
+    GatherArgs args = gather_args(what, x, dim, ids);
+    check_tensor(what, "src", src, AG_REAL);
+    if (!ag_shape_equal(src->shape, ids->shape))
+        ag_usage_error(what, "src %s and ids %s differ in shape", shape_text(src->shape), shape_text(ids->shape));
+    return args;
+}
+
 Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src)
 {
-    GatherArgs args = gather_args(__func__, x, dim, ids);
-    check_tensor(__func__, "src", src, AG_REAL);
-    if (!ag_shape_equal(src->shape, ids->shape))
-        ag_usage_error(__func__, "src %s and ids %s differ in shape", shape_text(src->shape), shape_text(ids->shape));
+    GatherArgs args = scatter_args(__func__, x, dim, ids, src);
     Tensor *y = op_new(&op_table[OP_scatter_add], &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
@@ -105,12 +128,40 @@ Tensor *ag_scatter_add(Tensor *x, int dim, Tensor *ids, Tensor *src)
 
 void scatter_add_backward(Tensor *y)
 {
+    take_items(*(const GatherArgs *)y->args, grad_into(y->in[2]), grad_of(y), ints(y->in[1]));
+    grad_pass(y->in[0], y);
+}
+
+/* ---- scatter_max: y = x, y[o, ids[o,j,i], i] = the largest of it and src[o,j,i]   dy goes to the first largest --- */
+
+Tensor *ag_scatter_max(Tensor *x, int dim, Tensor *ids, Tensor *src)
+{
+    GatherArgs args = scatter_args(__func__, x, dim, ids, src);
+    const int64_t inner = args.x.inner;
+    Tensor *y = op_new(&op_table[OP_scatter_max], &x->shape, x, ids, src);
+    if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
+    int32_t *place = (int32_t *)(void *)op_save(y, y->numel);       /* j of the largest; -1: it is from x */
+    memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
+    for (int64_t i = 0; i < y->numel; i++) place[i] = -1;
+    for (int64_t row = 0; row < rows_of(args.x, args.m); row++)
+        for (int64_t i = 0; i < inner; i++) {
+            const int64_t at = items_of(args.x, args.m, row) + ints(ids)[row * inner + i] * inner + i;
+            const real item = reals(src)[row * inner + i];
+            if (!(item > reals(y)[at]) && !(isnan(item) && !isnan(reals(y)[at]))) continue;
+            reals(y)[at] = item;
+            place[at] = (int32_t)(row % args.m);
+        }
+    return op_done(y);
+}
+
+void scatter_max_backward(Tensor *y)
+{
     const GatherArgs *args = y->args;
-    Tensor *x = y->in[0], *ids = y->in[1], *src = y->in[2];
-    Grad g = grad_into(src);
-    for (int64_t i = 0; g.data && i < src->numel; i++) {
-        real dy = grad_of(y)[item_along(args->x, args->m, i, ints(ids)[i])];
-        g.data[i] = g.add ? g.data[i] + dy : dy;
+    const int64_t inner = args->x.inner, slab = args->x.n * inner;
+    const int32_t *place = buffer_data(y->saved);
+    real *dx = grad_to_add(y->in[0]), *dsrc = grad_to_add(y->in[2]);
+    for (int64_t i = 0; i < y->numel; i++) {
+        if (place[i] < 0 && dx) dx[i] += grad_of(y)[i];
+        if (place[i] >= 0 && dsrc) dsrc[(i / slab * args->m + place[i]) * inner + i % inner] += grad_of(y)[i];
     }
-    grad_pass(x, y);
 }

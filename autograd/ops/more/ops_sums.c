@@ -1,8 +1,11 @@
-/* ops_sums.c: the variance, and running sums. */
+/* ops_sums.c: the variance, running sums, and norms. */
+#include <math.h>
+
 #include "buffers.h"
 #include "checks.h"
 #include "gradients.h"
 #include "kaeru/autograd.h"
+#include "kaeru/more_functions.h"
 #include "kaeru/more_ops.h"
 #include "kernels.h"
 #include "more_kernels.h"
@@ -48,16 +51,28 @@ void var_dims_backward(Tensor *y)
 
 /* ---- cumsum: y_j = x_0 + ... + x_j, summed in double         dx_j = dy_j + dy_j+1 + ... -------------------------- */
 
+enum { COLUMNS = 256 };             /* that are summed in one pass along the dimension */
+
+/* The sums of `width` neighboring columns, at most COLUMNS, whose rows are a.inner apart. */
+static void running_sums_of(Along a, int64_t width, Grad y, const real *x, bool back)
+{
+    double sum[COLUMNS];
+    for (int64_t i = 0; i < width; i++) sum[i] = 0;
+    for (int64_t j = 0; j < a.n; j++) {
+        const int64_t row = (back ? a.n - 1 - j : j) * a.inner;
+        for (int64_t i = 0; i < width; i++) sum[i] += (double)x[row + i];
+        for (int64_t i = 0; i < width && y.add; i++) y.data[row + i] = (real)((double)y.data[row + i] + sum[i]);
+        for (int64_t i = 0; i < width && !y.add; i++) y.data[row + i] = (real)sum[i];
+    }
+}
+
 /* The sums from the first item on, or `back` from the last. */
 static void running_sums(Along a, Grad y, const real *x, bool back)
 {
-    for (int64_t line = 0; a.n > 0 && line < a.outer * a.inner; line++) {
-        int64_t first = line / a.inner * a.n * a.inner + line % a.inner;
-        double sum = 0;
-        for (int64_t j = 0; j < a.n; j++) {
-            int64_t i = first + (back ? a.n - 1 - j : j) * a.inner;
-            sum += (double)x[i];
-            y.data[i] = (real)(y.add ? (double)y.data[i] + sum : sum);
+    for (int64_t o = 0; a.n * a.inner > 0 && o < a.outer; o++) {
+        for (int64_t first = 0; first < a.inner; first += COLUMNS) {
+            const int64_t at = o * a.n * a.inner + first, width = a.inner - first < COLUMNS ? a.inner - first : COLUMNS;
+            running_sums_of(a, width, (Grad){ y.data + at, y.add }, x + at, back);
         }
     }
 }
@@ -76,4 +91,23 @@ Tensor *ag_cumsum(Tensor *x, int dim)
 void cumsum_backward(Tensor *y)
 {
     running_sums(*(Along *)y->args, grad_into(y->in[0]), grad_of(y), true);
+}
+
+/* ---- norms ------------------------------------------------------------------------------------------------------- */
+
+/* The root of a sum of squares. At 0, whose root has an infinite slope, a constant takes its place. */
+Tensor *ag_norm_dims(Tensor *x, AgDims dims, bool keep)
+{
+    check_tensor(__func__, "x", x, AG_REAL);
+    reduction(__func__, x, dims);
+    Tensor *squares = ag_sum_dims(ag_mul(x, x), dims, keep), *none = ag_compare_scalar(AG_EQ, squares, 0);
+    return ag_masked_fill(ag_sqrt(ag_masked_fill(squares, none, 1)), none, 0);
+}
+
+Tensor *ag_normalize(Tensor *x, int dim, double eps)
+{
+    check_tensor(__func__, "x", x, AG_REAL);
+    check_along(__func__, x, dim);
+    if (!(eps > 0 && eps < INFINITY)) ag_usage_error(__func__, "eps is %g, expected a finite number above 0", eps);
+    return ag_div(x, ag_clamp(ag_norm_dims(x, DIMS(dim), true), eps, INFINITY));
 }

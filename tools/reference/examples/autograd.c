@@ -178,6 +178,30 @@ static void compositions(void)
     EXAMPLE(ag_pad) {
         tensor_print(ag_pad(tensor_ones(SHAPE(2)), 0, 1, 2));
     }
+    EXAMPLE(ag_pad_with) {
+        tensor_print(ag_pad_with(tensor_int_arange(1, 3, 1), 0, 0, 2, -100));
+    }
+    EXAMPLE(ag_unbind) {
+        Tensor *part[2], *x = tensor_from(SHAPE(2, 3), (ag_real[]){ 1, 2, 3, 4, 5, 6 });
+        tensor_print(ag_select(x, 1, -1));
+        ag_unbind(x, 2, 0, part);
+        tensor_print(part[1]);
+    }
+    EXAMPLE(ag_normalize) {
+        Tensor *x = tensor_from(SHAPE(2), (ag_real[]){ 3, 4 });
+        printf("%g\n", tensor_item(ag_norm_dims(x, DIMS(0), false)));
+        tensor_print(ag_normalize(x, 0, 1e-12));
+    }
+    EXAMPLE(ag_int_mul) {
+        Tensor *row = tensor_int_arange(0, 3, 1), *column = tensor_ints(SHAPE(3), (int32_t[]){ 2, 0, 1 });
+        tensor_print(ag_int_add(ag_int_mul(row, tensor_int_full(AG_SCALAR, 10)), column));
+    }
+    EXAMPLE(ag_nonzero) {
+        tensor_print(ag_nonzero(ag_compare_scalar(AG_GT, tensor_from(SHAPE(4), (ag_real[]){ 1, 0, 3, 0 }), 0)));
+    }
+    EXAMPLE(ag_logaddexp) {
+        tensor_print(ag_logaddexp(tensor_zeros(SHAPE(1)), tensor_full(SHAPE(1), -20)));
+    }
     EXAMPLE(ag_logsumexp) {
         tensor_print(ag_logsumexp(tensor_from(SHAPE(2), (ag_real[]){ 1000, 1000 }), 0, false));
     }

@@ -1,4 +1,6 @@
 /* ops.c: the examples of ops.h and more_ops.h. */
+#include <math.h>
+
 #include "example.h"
 
 static void elementwise(void)
@@ -266,6 +268,14 @@ static void entries(void)
     EXAMPLE(ag_scatter_add) {
         Tensor *ids = tensor_ints(SHAPE(4), (int32_t[]){ 0, 2, 2, 2 });
         tensor_print(ag_scatter_add(tensor_zeros(SHAPE(3)), 0, ids, tensor_ones(SHAPE(4))));      /* counts the ids */
+    }
+    EXAMPLE(ag_scatter_max) {
+        Tensor *ids = tensor_ints(SHAPE(4), (int32_t[]){ 0, 2, 2, 2 }), *none = tensor_full(SHAPE(3), -INFINITY);
+        tensor_print(ag_scatter_max(none, 0, ids, tensor_arange(1, 5, 1)));     /* -inf: no id is 1 */
+    }
+    EXAMPLE(ag_index_add) {
+        Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 1, 0, 1 });            /* of rows */
+        tensor_print(ag_index_add(tensor_zeros(SHAPE(2, 2)), 0, ids, tensor_ones(SHAPE(3, 2))));
     }
     EXAMPLE(ag_reshape) {
         tensor_print(ag_reshape(tensor_arange(0, 6, 1), SHAPE(2, -1)));
