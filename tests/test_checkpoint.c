@@ -552,6 +552,11 @@ START_TEST(settings_are_texts_that_are_checked_on_reading)
     const char *keys[] = { "layers", "lr", "name", "empty", "big" };
     for (int i = 0; i < 5; i++) ck_assert_str_eq(nn_settings_get(t, keys[i]), nn_settings_get(s, keys[i]));
     ck_assert_str_eq(nn_settings_get(t, "own"), "2");
+    char expected[600];
+    snprintf(expected, sizeof expected, "%s: the setting \"heads\" is missing", in_folder("a"));
+    expect_refused(nn_settings_int(t, "heads", &whole), expected);
+    snprintf(expected, sizeof expected, "%s: the setting \"name\" is ", in_folder("a"));
+    expect_refused(nn_settings_real(t, "name", &number), expected);
     ag_free(l);
     ag_free(t);
     ag_free(s);
