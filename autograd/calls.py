@@ -143,7 +143,7 @@ def macro(path, name, result, parameters, attributes):
     checked = "AG_MUST_CHECK " if "AG_MUST_CHECK" in attributes else ""
     line = "__LINE__"
     if name in EXPECTED:
-        line += f' + AG_ZERO_IF(sizeof #__VA_ARGS__ > 1, "{name} takes {EXPECTED[name]}")'
+        line += f' + \\\n        AG_ASSERT(sizeof #__VA_ARGS__ > 1, "{name} takes {EXPECTED[name]}")'
     return (wrap(f"{checked}{form}{name}, ({place}),", f" ({names}))") +
             wrap(f"#define {name}({'...' if values else ''}) ", f"{name}_call(__FILE__, {line}{values})"))
 

@@ -34,9 +34,9 @@ AG_PUBLIC_BEGIN
 
 /* 0. If the condition, a constant, is false, a C program does not compile, with this message. */
 #ifdef __cplusplus
-#define AG_ZERO_IF(condition, message) 0
+#define AG_ASSERT(condition, message) 0
 #else
-#define AG_ZERO_IF(condition, message) \
+#define AG_ASSERT(condition, message) \
     (0 * (int)sizeof(struct { _Static_assert(condition, message); char unused; }))
 #endif
 

@@ -78,7 +78,7 @@ template <class Type, size_t offset> struct NnModule {
 }
 #else
 #define nn_new(Type) \
-    ((Type *)nn_new_sized(sizeof(Type) + (size_t)AG_ZERO_IF(offsetof(Type, module) == 0, \
+    ((Type *)nn_new_sized(sizeof(Type) + (size_t)AG_ASSERT(offsetof(Type, module) == 0, \
         "nn_new: the first member of a module is `Module module`"), #Type))
 #endif
 /* Returns a new zeroed module of `size` bytes, whose type has that name: nn_new calls it. */
@@ -127,7 +127,7 @@ void nn_check_type(const char *what, const void *module, size_t size, const char
 #define NN_CHILD_OF(field, child) (1 ? (child) : (field))
 #else
 #define NN_CHILD_OF(field, child) \
-    ((void)AG_ZERO_IF(NN_IS_OF(field, child) || NN_IS_OF(void *, child) || NN_IS_OF(void *, field), \
+    ((void)AG_ASSERT(NN_IS_OF(field, child) || NN_IS_OF(void *, child) || NN_IS_OF(void *, field), \
         "nn_child: the module is of another type than the field"), (child))
 #define NN_IS_OF(field, child) __builtin_types_compatible_p(__typeof__(field), __typeof__(child))
 #endif
