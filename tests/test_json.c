@@ -511,8 +511,8 @@ START_TEST(programs_read_values_by_their_place)
     ck_assert_str_eq(nn_json_name(j, "rope", 1), "on");
     static const char *const there[] = { "", "layers", "rope.on", "sizes.1", "nul", "nan" };
     static const char *const absent[] = {
-        "none", "no", "rope.", ".rope", "rope.base.x", "sizes.2", "sizes.-1", "sizes.00", "sizes.x", "sizes.", "layers.0", "a.b.d",
-        "sizes.18446744073709551616", "."
+        "none", "no", "rope.", ".rope", "rope.base.x", "sizes.2", "sizes.-1", "sizes.00", "sizes.x", "sizes.", "layers.0",
+        "a.b.d", "sizes.18446744073709551616", "."
     };
     for (size_t i = 0; i < sizeof there / sizeof *there; i++) ck_assert_msg(nn_json_has(j, there[i]), "%s", there[i]);
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) ck_assert_msg(!nn_json_has(j, absent[i]), "%s", absent[i]);
