@@ -27,6 +27,8 @@ LEFT_OUT = {
     "ag_error": "it cannot fail, and a handler of errors may call it",
     "ag_on_usage_error": "it cannot fail, and its result is a pointer to a function",
 }
+# What a call without arguments lacks: the compiler tells it, in C.
+EXPECTED = {"ag_begin": "AG_RECORD or AG_NO_GRAD"}
 # Headers without calls.
 HEADERS_LEFT_OUT = {"types.h": "its functions are arithmetic, which cannot fail"}
 
@@ -139,8 +141,11 @@ def macro(path, name, result, parameters, attributes):
     place, values = ("AG_PLACE", "") if parameters == "void" else (f"AG_PLACE, {parameters}", ", __VA_ARGS__")
     form = "AG_NAME_CALL_VOID(" if result == "void" else f"AG_NAME_CALL({result}, "
     checked = "AG_MUST_CHECK " if "AG_MUST_CHECK" in attributes else ""
+    line = "__LINE__"
+    if name in EXPECTED:
+        line += f' + \\\n        AG_ASSERT(sizeof #__VA_ARGS__ > 1, "{name} takes {EXPECTED[name]}")'
     return (wrap(f"{checked}{form}{name}, ({place}),", f" ({names}))") +
-            wrap(f"#define {name}({'...' if values else ''}) ", f"{name}_call(__FILE__, __LINE__{values})"))
+            wrap(f"#define {name}({'...' if values else ''}) ", f"{name}_call(__FILE__, {line}{values})"))
 
 
 def wrap(first, rest):

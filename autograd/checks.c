@@ -111,9 +111,7 @@ void check_inputs(const char *what, Tensor *y, bool of_rule)
 /* Reports that t is NULL, was freed, or was of a scope that has ended. */
 static _Noreturn void error_not_alive(const char *what, const char *argument, const Tensor *t)
 {
-    if (!t) {
-        ag_usage_error(what, "%s is NULL", argument);
-    }
+    ag_check_pointer(what, argument, t);
     if (t->magic == TENSOR_DEAD) {
         ag_usage_error(what, "%s is not a live tensor: it was made by %s at %s, and %s", argument,
                        t->origin.made_by, place_text(t->origin.site, t->origin.user_site),

@@ -308,9 +308,10 @@ AG_NORETURN void ag_usage_error(const char *what, const char *format, ...)
 
 void ag_check_pointer(const char *what, const char *name, const void *p)
 {
-    if (!p) {
-        ag_usage_error(what, "%s is NULL", name);
-    }
+    if (p) return;
+    const char *last = ag_error();
+    ag_usage_error(what, "%s is NULL%s%.600s%s", name, *last ? " (the last error: " : "", last,
+                   *last ? ")" : "");
 }
 
 bool ag_set_error(const char *format, ...)

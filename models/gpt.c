@@ -104,7 +104,7 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)
 /* (B,T) -> (B,T,V) */
 Tensor *gpt_forward(GPT *m, Tensor *ids)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "GPT");
     return nn_linear(m->lm_head, body(m, ids, NULL));
 }
 

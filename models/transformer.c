@@ -54,7 +54,7 @@
 Tensor *transformer_forward(Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask,
                             Tensor *tgt_mask)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     Tensor *memory = transformer_encode(m, src, src_mask);
     return transformer_decode(m, memory, src_mask, tgt, tgt_mask);
 }
@@ -62,7 +62,7 @@ Tensor *transformer_forward(Transformer *m, Tensor *src, Tensor *tgt, Tensor *sr
 /* (B,S) (B,1,S) -> (B,S,D) */
 Tensor *transformer_encode(Transformer *m, Tensor *src, Tensor *src_mask)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     Tensor *x = nn_sequential(m->src_embed, src);
     return transformer_encoder(m->encoder, x, src_mask);
 }
@@ -71,7 +71,7 @@ Tensor *transformer_encode(Transformer *m, Tensor *src, Tensor *src_mask)
 Tensor *transformer_decode(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt,
                            Tensor *tgt_mask)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     Tensor *x = nn_sequential(m->tgt_embed, tgt);
     return transformer_decoder(m->decoder, x, memory, src_mask, tgt_mask, NULL);
 }
@@ -89,7 +89,7 @@ TransformerGenerator *transformer_generator_new(int64_t d_model, int64_t vocab)
 /* (..,D) -> (..,V) */
 Tensor *transformer_generator(TransformerGenerator *g, Tensor *x)
 {
-    NN_LAYER(g);
+    NN_LAYER_OF(g, "TransformerGenerator");
     return ag_log_softmax(nn_linear(g->proj, x), -1);
 }
 
@@ -122,7 +122,7 @@ TransformerEncoder *transformer_encoder_new(const TransformerOptions *o)
 /* (B,S,D) (B,1,S) -> (B,S,D) */
 Tensor *transformer_encoder(TransformerEncoder *e, Tensor *x, Tensor *mask)
 {
-    NN_LAYER(e);
+    NN_LAYER_OF(e, "TransformerEncoder");
     for (int i = 0; i < e->layers->n; i++) {
         TransformerEncoderLayer *layer = nn_item(TransformerEncoderLayer, e->layers, i);
         x = transformer_encoder_layer(layer, x, mask);
@@ -157,7 +157,7 @@ TransformerEncoderLayer *transformer_encoder_layer_new(const TransformerOptions 
  * and is added to x: x = x + self_attn(h), x = x + feed_forward(h). */
 Tensor *transformer_encoder_layer(TransformerEncoderLayer *l, Tensor *x, Tensor *mask)
 {
-    NN_LAYER(l);
+    NN_LAYER_OF(l, "TransformerEncoderLayer");
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
     h = nn_multi_head_attention(l->self_attn, h, h, h, mask);
@@ -192,7 +192,7 @@ TransformerDecoder *transformer_decoder_new(const TransformerOptions *o)
 Tensor *transformer_decoder(TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask,
                             Tensor *tgt_mask, NnCache *cache)
 {
-    NN_LAYER(d);
+    NN_LAYER_OF(d, "TransformerDecoder");
     for (int i = 0; i < d->layers->n; i++) {
         TransformerDecoderLayer *layer = nn_item(TransformerDecoderLayer, d->layers, i);
         x = transformer_decoder_layer(layer, x, memory, src_mask, tgt_mask, cache, i);
@@ -219,7 +219,7 @@ TransformerDecoderLayer *transformer_decoder_layer_new(const TransformerOptions 
 Tensor *transformer_decoder_layer(TransformerDecoderLayer *l, Tensor *x, Tensor *memory,
                                   Tensor *src_mask, Tensor *tgt_mask, NnCache *cache, int layer)
 {
-    NN_LAYER(l);
+    NN_LAYER_OF(l, "TransformerDecoderLayer");
     if (layer < 0 || layer > INT32_MAX / 2 - 1) {
         ag_usage_error(__func__, "layer %d, counted from 0", layer);
     }
@@ -259,7 +259,7 @@ TransformerEmbeddings *transformer_embeddings_new(int64_t d_model, int64_t vocab
 /* (B,T) -> (B,T,D) */
 Tensor *transformer_embeddings(TransformerEmbeddings *e, Tensor *ids)
 {
-    NN_LAYER(e);
+    NN_LAYER_OF(e, "TransformerEmbeddings");
     if (e->d_model < 1) {
         ag_usage_error(__func__, "d_model is %lld, expected 1 or more", (long long)e->d_model);
     }
@@ -342,7 +342,7 @@ Transformer *transformer_new(int64_t src_vocab, int64_t tgt_vocab, TransformerOp
  * which grow with it, entry 2 i + 1 for those of memory, which are stored once. */
 NnCache *transformer_cache_new(Transformer *m, int64_t capacity)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     NnCache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
     for (int i = 0; i < m->decoder->layers->n; i++) {
         cache->layer[2 * i + 1].fixed = true;
@@ -354,7 +354,7 @@ NnCache *transformer_cache_new(Transformer *m, int64_t capacity)
 Tensor *transformer_decode_next(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt,
                                 NnCache *cache)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     ag_check_object(__func__, "the cache", cache);
     if (cache->n != 2 * m->decoder->layers->n) {
         ag_usage_error(__func__, "a cache for %d attention layers, expected one for the model's %d",
@@ -376,7 +376,7 @@ Tensor *transformer_decode_next(Transformer *m, Tensor *memory, Tensor *src_mask
 
 void transformer_keep_weights(Transformer *m, bool keep)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     for (int i = 0; i < m->encoder->layers->n; i++) {
         TransformerEncoderLayer *l = nn_item(TransformerEncoderLayer, m->encoder->layers, i);
         l->self_attn->keep_weights = keep;
@@ -407,7 +407,7 @@ TransformerEncoderOnly *transformer_encoder_only_new(int64_t vocab, TransformerO
 /* (B,S) (B,1,S) -> (B,S,V) */
 Tensor *transformer_encoder_only(TransformerEncoderOnly *m, Tensor *ids, Tensor *mask)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "TransformerEncoderOnly");
     Tensor *x = nn_sequential(m->embed, ids);
     x = transformer_encoder(m->encoder, x, mask);
     return transformer_generator(m->generator, x);

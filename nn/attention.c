@@ -186,7 +186,7 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
 Tensor *nn_multi_head_attention_cached(MultiHeadAttention *a, Tensor *query, Tensor *key,
                                        Tensor *value, Tensor *mask, NnCache *cache, int layer)
 {
-    NN_LAYER(a);
+    NN_LAYER_OF(a, "MultiHeadAttention");
     if (mask) {
         check_alive(__func__, "mask", mask);
     }

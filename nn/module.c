@@ -23,9 +23,7 @@ enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
 void nn_check(const char *what, const void *module, size_t size)
 {
     const Module *m = module;
-    if (!m) {
-        ag_usage_error(what, "the module is NULL");
-    }
+    ag_check_pointer(what, "the module", m);
     if (m->magic == MODULE_DEAD) {
         ag_usage_error(what, "this %s was freed", m->type);
     }
@@ -45,12 +43,13 @@ static bool is_list(const char *type)
 
 void nn_check_type(const char *what, const void *module, size_t size, const char *type)
 {
-    nn_check(what, module, size);
+    nn_check(what, module, 0);
     ag_check_pointer(what, "the type", type);
     const Module *m = module;
     if (m->type != type && strcmp(m->type, type) != 0 && !(is_list(type) && is_list(m->type))) {
         ag_usage_error(what, "this %s is a module of another type, expected %s", m->type, type);
     }
+    nn_check(what, module, size);
 }
 
 void module_destroy(void *module)
@@ -196,9 +195,9 @@ static void add_child(const char *what, Module *parent, const char *name, void *
                       Module *child, int others)
 {
     nn_check(what, parent, 0);
-    if (!child) {
-        ag_usage_error(what, "the module for \"%s\" of %s is NULL", name, parent->type);
-    }
+    char part[2 * SLOT_NAME];
+    snprintf(part, sizeof part, "the module for \"%s\" of %s", name, parent->type);
+    ag_check_pointer(what, part, child);
     nn_check(what, child, 0);
     if (child->parent) {
         ag_usage_error(what, "this %s is already in a %s; to share weights, use nn_tie",

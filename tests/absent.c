@@ -201,7 +201,12 @@ ABSENT(nn_recurrent)
 ABSENT(nn_recurrent_new_with)
 ABSENT(nn_rms_norm)
 ABSENT(nn_rms_norm_new_with)
+ABSENT(nn_muon_new)
+ABSENT(nn_muon_new_with)
+ABSENT(nn_parameters_to_vector)
+ABSENT(nn_gradients_to_vector)
 ABSENT(nn_rmsprop_new_with)
+ABSENT(nn_vector_to_parameters)
 ABSENT(nn_summary)
 #endif
 

@@ -33,7 +33,7 @@ DOORS = {
     "kaeru/generate.h": "models/lm",
     "kaeru/watch.h": "autograd/more", "kaeru/gpt_files.h": "models/files", "kaeru/transformer_files.h": "models/files",
     "kaeru/generate.h": "models/lm", "kaeru/rms_norm.h": "nn/more", "kaeru/cache.h": "nn/more",
-    "kaeru/clone.h": "nn/more",
+    "kaeru/clone.h": "nn/more", "kaeru/json.h": "nn/files",
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 

@@ -293,7 +293,8 @@ static Optimizer *adam(Net *net)
 }
 static Optimizer *momentum(Net *net) { return nn_sgd_new_with(net, (AgSgd){ .lr = 0.05, .momentum = 0.9 }); }
 static Optimizer *plain(Net *net)    { return nn_sgd_new(net, 0.05); }
-static Optimizer *(*const makers[])(Net *net) = { adam, momentum, plain };
+static Optimizer *muon(Net *net)     { return nn_muon_new(net, 0.05, 0.01, "head"); }
+static Optimizer *(*const makers[])(Net *net) = { adam, momentum, plain, muon };
 
 START_TEST(a_resumed_run_is_the_same_run)
 {
@@ -595,6 +596,11 @@ START_TEST(settings_are_texts_that_are_checked_on_reading)
     const char *keys[] = { "layers", "lr", "name", "empty", "big" };
     for (int i = 0; i < 5; i++) ck_assert_str_eq(nn_settings_get(t, keys[i]), nn_settings_get(s, keys[i]));
     ck_assert_str_eq(nn_settings_get(t, "own"), "2");
+    char expected[600];
+    snprintf(expected, sizeof expected, "%s: the setting \"heads\" is missing", in_folder("a"));
+    expect_refused(nn_settings_int(t, "heads", &whole), expected);
+    snprintf(expected, sizeof expected, "%s: the setting \"name\" is ", in_folder("a"));
+    expect_refused(nn_settings_real(t, "name", &number), expected);
     ag_free(l);
     ag_free(t);
     ag_free(s);
@@ -1022,7 +1028,7 @@ Suite *checkpoint_suite(void)
     suite_add_tcase(suite, weights);
     TCase *runs = tcase_create("runs");
     tcase_add_checked_fixture(runs, folder_make, folder_remove);
-    tcase_add_loop_test(runs, a_resumed_run_is_the_same_run, 0, 3);
+    tcase_add_loop_test(runs, a_resumed_run_is_the_same_run, 0, sizeof makers / sizeof *makers);
     tcase_add_test(runs, a_checkpoint_loads_as_weights);
     tcase_add_test(runs, a_checkpoint_without_the_frozen_has_the_buffers);
     tcase_add_test(runs, a_checkpoint_that_does_not_fit_changes_nothing);

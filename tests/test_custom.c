@@ -529,6 +529,179 @@ START_TEST(forward_may_not_swap_its_scope)
 }
 END_TEST
 
+/* ---- loops in several threads, in vectors ------------------------------------------------------------------------ */
+
+START_TEST(arrays_have_the_bits_of_operations)
+{
+    static void (*const array[])(ag_real *y, const ag_real *x, int64_t n) = {
+        ag_array_exp, ag_array_log, ag_array_tanh, ag_array_sigmoid
+    };
+    static Tensor *(*const operation[])(Tensor *x) = { ag_exp, ag_log, ag_tanh, ag_sigmoid };
+    enum { N = 20011 };
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(N), 0, 4);
+    ag_real *values = tensor_mutable_data(x), *y = ag_scratch(N, sizeof *y);
+    const ag_real special[] = { 0, (ag_real)-0.0, (ag_real)NAN, (ag_real)INFINITY, (ag_real)-INFINITY, 1, (ag_real)1e-30, 100 };
+    memcpy(values, special, sizeof special);
+    for (int f = 0; f < 4; f++) {
+        const ag_real *expected = tensor_data(operation[f](x));
+        for (int64_t n = 0; n <= 20; n++) {                     /* short rows */
+            y[n] = 7;
+            array[f](y, values, n);
+            ck_assert(memcmp(y, expected, (size_t)n * sizeof *y) == 0 && y[n] == 7);
+        }
+        array[f](y, values, N);
+        ck_assert(memcmp(y, expected, N * sizeof *y) == 0);
+        memcpy(y, values, N * sizeof *y);
+        array[f](y, y, N);                                      /* in place */
+        ck_assert(memcmp(y, expected, N * sizeof *y) == 0);
+    }
+    ag_end(s);
+}
+END_TEST
+
+/* h[t] = e^(d[t] a) h[t-1] + d[t] x[t],  y[t] = h[t], for each row of x and d (R,T), a (R). Rows are computed in threads. */
+typedef struct { int64_t steps; const ag_real *x, *d, *a, *dy; ag_real *decay, *h, *const *dx; } Scan;
+
+static void scan_rows(void *arg, int64_t begin, int64_t end)
+{
+    const Scan *s = arg;
+    for (int64_t r = begin; r < end; r++) {
+        const int64_t first = r * s->steps, next = first + s->steps;
+        for (int64_t i = first; i < next; i++) s->decay[i] = s->d[i] * s->a[r];
+        ag_array_exp(s->decay + first, s->decay + first, s->steps);
+        for (int64_t i = first; i < next; i++) s->h[i] = s->decay[i] * (i > first ? s->h[i - 1] : 0) + s->d[i] * s->x[i];
+    }
+}
+
+static Scan scan_job(const AgCustomCall *c)
+{
+    return (Scan){ .steps = tensor_dim(c->y, 1), .x = tensor_data(c->in[0]), .d = tensor_data(c->in[1]),
+                   .a = tensor_data(c->in[2]), .dy = c->dy, .dx = c->dx,
+                   .decay = ag_scratch((size_t)tensor_numel(c->y), sizeof(ag_real)) };
+}
+
+static void scan_forward(const AgCustomCall *c)
+{
+    Scan s = scan_job(c);
+    s.h = tensor_mutable_data(c->y);
+    ag_parallel(tensor_dim(c->y, 0), 1, scan_rows, &s);
+}
+
+static void scan_rows_backward(void *arg, int64_t begin, int64_t end)
+{
+    const Scan *s = arg;
+    for (int64_t r = begin; r < end; r++) {
+        ag_real dh = 0, da = 0;
+        for (int64_t t = s->steps - 1; t >= 0; t--) {
+            const int64_t i = r * s->steps + t;
+            const ag_real decayed = t > 0 ? s->decay[i] * s->h[i - 1] : 0;
+            dh += s->dy[i];
+            if (s->dx[0]) s->dx[0][i] += dh * s->d[i];
+            if (s->dx[1]) s->dx[1][i] += dh * (s->a[r] * decayed + s->x[i]);
+            da += dh * s->d[i] * decayed;
+            dh *= s->decay[i];
+        }
+        if (s->dx[2]) s->dx[2][r] += da;
+    }
+}
+
+static void scan_backward(const AgCustomCall *c)
+{
+    Scan s = scan_job(c);
+    s.h = ag_scratch((size_t)tensor_numel(c->y), sizeof(ag_real));
+    ag_parallel(tensor_dim(c->y, 0), 1, scan_rows, &s);
+    ag_parallel(tensor_dim(c->y, 0), 1, scan_rows_backward, &s);
+}
+
+static const AgCustom scan = { "scan", scan_forward, scan_backward, AG_NEEDS_X(0) | AG_NEEDS_X(1) | AG_NEEDS_X(2), NULL, NULL };
+
+static Tensor *scan_of(Tensor **in, void *unused)
+{
+    (void)unused;
+    return ag_custom(&scan, tensor_shape(in[0]), in, 3, NULL, 0);
+}
+
+static Tensor *composed_scan(Tensor **in)
+{
+    const int64_t rows = tensor_dim(in[0], 0), steps = tensor_dim(in[0], 1);
+    Tensor **y = ag_scratch((size_t)steps, sizeof *y), *h = tensor_zeros(SHAPE(rows, 1)), *a = ag_unsqueeze(in[2], 1);
+    for (int64_t t = 0; t < steps; t++) {
+        Tensor *x = ag_slice(in[0], 1, t, t + 1), *d = ag_slice(in[1], 1, t, t + 1);
+        h = y[t] = ag_add(ag_mul(ag_exp(ag_mul(d, a)), h), ag_mul(d, x));
+    }
+    return ag_concat(y, (int)steps, 1);
+}
+
+START_TEST(a_scan_in_threads)
+{
+    enum { ROWS = 37, STEPS = 9 };
+    const int threads = ag_threads();
+    uint64_t bits = 0;
+    for (int n = 1; n <= 4; n++) {
+        ag_set_threads(n);
+        ag_seed(3);
+        AgScope s = ag_begin(AG_RECORD);
+        Tensor *in[] = { leaf(SHAPE(ROWS, STEPS)), leaf(SHAPE(ROWS, STEPS)), leaf(SHAPE(ROWS)) };
+        Tensor *y = scan_of(in, NULL);
+        uint64_t now = tensor_hash(y, 0);
+        ag_backward(ag_sum(ag_mul(y, y)));
+        for (int i = 0; i < 3; i++) now = tensor_hash(tensor_grad(in[i]), now);
+        ck_assert(n == 1 || now == bits);
+        bits = now;
+        Tensor *gradient[3], *expected = composed_scan(in);
+        ag_grad(ag_sum(ag_mul(expected, expected)), in, 3, gradient);
+        for (int i = 0; i < 3; i++) {
+            const ag_real *own = tensor_grad_data(in[i]), *composed = tensor_data(gradient[i]);
+            for (int64_t k = 0; k < tensor_numel(in[i]); k++)
+                ck_assert_double_eq_tol((double)own[k] / (double)composed[k], 1, 1e-5);
+        }
+        ag_end(s);
+    }
+    ag_set_threads(threads);
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *in[] = { leaf(SHAPE(3, 4)), leaf(SHAPE(3, 4)), leaf(SHAPE(3)) };
+    ck_assert(ag_gradcheck(scan_of, NULL, in, 3, stderr));
+    ag_end(s);
+}
+END_TEST
+
+static void count_items(void *arg, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) ((int *)arg)[i]++;
+}
+
+static void count_rows(void *arg, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) ag_parallel(10, 1, count_items, (int *)arg + 10 * i);
+}
+
+START_TEST(each_item_is_in_one_part)
+{
+    int count[1000] = { 0 };
+    ag_parallel(1000, 1, count_items, count);
+    ag_parallel(1000, 5000, count_items, count);
+    ag_parallel(100, 3, count_rows, count);             /* a loop inside a body */
+    ag_parallel(0, 1, count_items, NULL);
+    for (int i = 0; i < 1000; i++) ck_assert_int_eq(count[i], 3);
+}
+END_TEST
+
+START_TEST(wrong_loops_are_reported)
+{
+    ag_real x[2] = { 0 };
+    REPORTS("ag_parallel: -1 items in parts of 1, expected 0 or more items and parts of 1 or more",
+            ag_parallel(-1, 1, count_items, NULL));
+    REPORTS("ag_parallel: 3 items in parts of 0, expected 0 or more items and parts of 1 or more",
+            ag_parallel(3, 0, count_items, NULL));
+    REPORTS("ag_parallel: body is NULL", ag_parallel(3, 1, NULL, NULL));
+    REPORTS("ag_array_exp: -1 numbers, expected 0 or more", ag_array_exp(x, x, -1));
+    REPORTS("ag_array_log: y is NULL", ag_array_log(NULL, x, 2));
+    REPORTS("ag_array_tanh: x is NULL", ag_array_tanh(x, NULL, 2));
+    ag_array_sigmoid(NULL, NULL, 0);
+}
+END_TEST
+
 Suite *custom_suite(void)
 {
     Suite *suite = suite_create("custom");
@@ -551,6 +724,12 @@ Suite *custom_suite(void)
     tcase_add_test(lifetimes, results_can_outlive_their_scope);
     tcase_add_test(lifetimes, each_allocation_fails_once);
     suite_add_tcase(suite, lifetimes);
+    TCase *loops = tcase_create("loops");
+    tcase_add_test(loops, arrays_have_the_bits_of_operations);
+    tcase_add_test(loops, a_scan_in_threads);
+    tcase_add_test(loops, each_item_is_in_one_part);
+    tcase_add_test(loops, wrong_loops_are_reported);
+    suite_add_tcase(suite, loops);
     TCase *inside = tcase_create("looking inside");
     tcase_add_test(inside, it_is_explained_and_drawn);
     tcase_add_test(inside, the_search_for_nan_names_it);

@@ -174,6 +174,17 @@ for recipe in re.findall(r'`((?:[a-z_]+ = )?ag_\w+\([^`]*\))`', recipes):
     if spaces(recipe) not in compared:
         fail(f'docs/pytorch.md: tests/test_torch.c does not compare {recipe}')
 
+# Each name of PyTorch is in a table, with what is written here, or with the reason why nothing is.
+tables = [(root / page).read_text(encoding='utf-8') for page in ('docs/pytorch.md', 'docs/pytorch_names.md', 'docs/ja/pytorch_names.md')]
+words = [set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`]*)`', table)))) for table in tables]
+for name in (root / 'tests/fixtures/torch_names.txt').read_text(encoding='utf-8').split():
+    checked += 1
+    if name not in words[0] | words[1]:
+        fail(f'docs/pytorch_names.md: expected a row with {name}')
+first = [re.findall(r'^\| `([^`]*)`', table, re.M) for table in tables[1:]]
+if first[0] != first[1]:
+    fail('docs/pytorch_names.md and docs/ja/pytorch_names.md have different rows')
+
 # Each line of C on the page of questions is a line of the program that the test "programs" runs.
 program = (root / 'tests/programs/elsewhere.c').read_text(encoding='utf-8')
 pieces = {line.split('/*')[0].strip() for line in program.splitlines()}

@@ -486,6 +486,33 @@ START_TEST(a_long_message_is_cut)
 }
 END_TEST
 
+/* A loader that has failed returns NULL, and a program that has not looked uses it. */
+START_TEST(null_names_the_last_error)
+{
+    begin();
+    ag_set_error("no.npz: cannot be opened");
+    Linear *l = nn_linear_new(1, 1);
+    ModuleList *list = nn_list_new();
+    REPORTS("ag_tanh: x is NULL (the last error: no.npz: cannot be opened)", ag_tanh(NULL));
+    REPORTS("tensor_copy: src is NULL (the last error: no.npz: cannot be opened)", tensor_copy(l->bias, NULL));
+    REPORTS("nn_linear: the module is NULL (the last error: no.npz: cannot be opened)", nn_linear(NULL, ones(1, 1)));
+    REPORTS("nn_list_add: the module for \"0\" of ModuleList is NULL (the last error: no.npz: cannot be opened)",
+            nn_list_add(list, NULL));
+    REPORTS("nn_optimizer_step: the optimizer is NULL (the last error: no.npz: cannot be opened)", nn_optimizer_step(NULL));
+    char text[MOST_MESSAGE];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    ag_set_error("%s", text);
+    CATCH_USAGE_ERROR(ag_tanh(NULL));
+    ck_assert_msg(strstr(usage_message, "xxx) (at tests/test_errors.c:"), "%s", usage_message);
+    ag_set_error("%s", "");
+    REPORTS("ag_tanh: x is NULL", ag_tanh(NULL));
+    ag_free(l);
+    ag_free(list);
+    end();
+}
+END_TEST
+
 START_TEST(set_errors_are_separate)
 {
     ck_assert_str_eq(ag_error(), "");
@@ -1474,6 +1501,7 @@ Suite *errors_suite(void)
     tcase_add_test(messages, updates);
     tcase_add_test(messages, the_message_names_the_layers);
     tcase_add_test(messages, a_long_message_is_cut);
+    tcase_add_test(messages, null_names_the_last_error);
     tcase_add_test(messages, set_errors_are_separate);
     tcase_add_test(messages, messages_are_printable);
     tcase_add_test(messages, names_are_printable);

@@ -38,6 +38,32 @@ for lines in '' -DKAERU_NO_LINES; do
     try "their lines $lines" "$folder/lines"
 done
 
+# Usual mistakes that the compiler tells in words.
+cat >"$folder/wrong.c" <<'END'
+#include <kaeru/kaeru.h>
+typedef struct { int n; Module module; } Last;
+typedef struct { Module module; Linear *linear; void *any; } Net;
+int main(void)
+{
+    void *any = nn_linear_new(1, 1);
+    Net *net = nn_new(Net);
+    nn_child(net, linear, any);
+    nn_child(net, any, nn_layer_norm_new(1));
+    ag_end(ag_begin(AG_NO_GRAD));
+    MISTAKE;
+}
+END
+try "no mistake" compile kaeru "$folder/wrong.c" "$folder/wrong" -std=c11 -Wall -Wextra -Wpedantic -Werror '-DMISTAKE=return 0'
+# tells "MISTAKE" "WORDS"
+tells() {
+    ! compile kaeru "$folder/wrong.c" "$folder/wrong" "-DMISTAKE=$1" 2>"$folder/told" || return 1
+    grep -qF "$2" "$folder/told" || { cat "$folder/told"; return 1; }
+}
+# shellcheck disable=SC2016 # in the message
+try "nn_new" tells 'nn_new(Last)' 'nn_new: the first member of a module is `Module module`'
+try "nn_child" tells 'nn_child(net, linear, nn_layer_norm_new(1))' 'nn_child: the module is of another type than the field'
+try "ag_begin" tells 'ag_begin()' 'ag_begin takes AG_RECORD or AG_NO_GRAD'
+
 if [ "$packages" != kaeru ]; then
     cat >"$folder/width.c" <<'END'
 #include <kaeru/kaeru.h>

@@ -10,8 +10,10 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
+#include "kaeru/json.h"
 #include "numbers.h"
 #include "suites.h"
+#include "usage_error.h"
 #include "utf8.h"
 
 /* ---- reading and writing ----------------------------------------------------------------------------------------- */
@@ -482,6 +484,87 @@ START_TEST(long_numbers_leave_no_memory)
 }
 END_TEST
 
+/* ---- for programs ------------------------------------------------------------------------------------------------ */
+
+static const char of_program[] =
+    "{\"layers\": 6, \"rope\": {\"base\": 1e4, \"on\": true}, \"a.b\": 1, \"a\": {\"b\": 2, \"b.c\": \"text\"}, "
+    "\"sizes\": [3, {\"w\": 5}], \"none\": null, \"nul\": \"a\\u0000b\", \"nan\": NaN, \"12\": 7}";
+
+START_TEST(programs_read_values_by_their_place)
+{
+    NnJson *j = nn_json_parse("config.json", of_program, strlen(of_program));
+    ck_assert_msg(j != NULL, "%s", ag_error());
+    int64_t whole = 0;
+    double real = 0;
+    bool truth = false;
+    ck_assert(nn_json_int(j, "layers", &whole) && whole == 6);
+    ck_assert(nn_json_real(j, "layers", &real) && real == 6);
+    ck_assert(nn_json_real(j, "rope.base", &real) && real == 1e4);
+    ck_assert(nn_json_bool(j, "rope.on", &truth) && truth);
+    ck_assert(nn_json_int(j, "a.b", &whole) && whole == 1);             /* the longest name that fits */
+    ck_assert_str_eq(nn_json_text(j, "a.b.c"), "text");
+    ck_assert(nn_json_int(j, "sizes.0", &whole) && whole == 3);
+    ck_assert(nn_json_int(j, "sizes.1.w", &whole) && whole == 5);
+    ck_assert(nn_json_int(j, "12", &whole) && whole == 7);
+    ck_assert(nn_json_count(j, "") == 9 && nn_json_count(j, "sizes") == 2 && nn_json_count(j, "rope") == 2);
+    ck_assert_str_eq(nn_json_name(j, "", 0), "layers");
+    ck_assert_str_eq(nn_json_name(j, "rope", 1), "on");
+    static const char *const there[] = { "", "layers", "rope.on", "sizes.1", "nul", "nan" };
+    static const char *const absent[] = {
+        "none", "no", "rope.", ".rope", "rope.base.x", "sizes.2", "sizes.-1", "sizes.00", "sizes.x", "sizes.", "layers.0",
+        "a.b.d", "sizes.18446744073709551616", "."
+    };
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++) ck_assert_msg(nn_json_has(j, there[i]), "%s", there[i]);
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) ck_assert_msg(!nn_json_has(j, absent[i]), "%s", absent[i]);
+    ag_free(j);
+}
+END_TEST
+
+#define REFUSED(message, ...) do { \
+        ag_set_error("none"); \
+        ck_assert(!(__VA_ARGS__)); \
+        ck_assert_str_eq(ag_error(), message); \
+    } while (0)
+
+START_TEST(programs_are_told_what_was_expected)
+{
+    NnJson *j = nn_json_parse("config.json", of_program, strlen(of_program));
+    int64_t whole = 9;
+    double real = 9;
+    bool truth = true;
+    REFUSED("config.json: \"rope.base\": expected a whole number, found another number", nn_json_int(j, "rope.base", &whole));
+    REFUSED("config.json: \"rope.scale\": expected a number, found nothing", nn_json_real(j, "rope.scale", &real));
+    REFUSED("config.json: \"nan\": expected a number, found NaN or an infinity", nn_json_real(j, "nan", &real));
+    REFUSED("config.json: \"layers\": expected true or false, found a number", nn_json_bool(j, "layers", &truth));
+    REFUSED("config.json: the text: expected a string, found an object", nn_json_text(j, ""));
+    REFUSED("config.json: \"nul\": expected a string without a NUL character", nn_json_text(j, "nul"));
+    REFUSED("config.json: \"layers\": expected an array or an object, found a number", nn_json_count(j, "layers") != -1);
+    REFUSED("config.json: \"sizes\": expected an object, found an array", nn_json_name(j, "sizes", 0));
+    ck_assert(whole == 9 && real == 9 && truth);
+    REPORTS("nn_json_name: member 2 of \"rope\" in config.json, which has 2", nn_json_name(j, "rope", 2));
+    REPORTS("nn_json_int: value is NULL", ag_set_error("%s", ""); nn_json_int(j, "layers", NULL));
+    REPORTS("nn_json_int: where is NULL", nn_json_int(j, NULL, &whole));
+    REPORTS("nn_json_int: json is NULL", nn_json_int(NULL, "layers", &whole));
+    ag_free(j);
+    REFUSED("x: line 1, column 2: expected a name in quotes or '}', found the end", nn_json_parse("x", "{", 1));
+    ck_assert_ptr_null(nn_json_open("/no/such/file.json"));
+    ck_assert_msg(strstr(ag_error(), "/no/such/file.json: ") != NULL, "%s", ag_error());
+}
+END_TEST
+
+START_TEST(programs_read_files)
+{
+    folder_make();
+    folder_write("config.json", of_program, strlen(of_program));
+    NnJson *j = nn_json_open(in_folder("config.json"));
+    ck_assert_msg(j != NULL, "%s", ag_error());
+    int64_t whole = 0;
+    ck_assert(nn_json_int(j, "layers", &whole) && whole == 6);
+    ag_free(j);
+    folder_remove();
+}
+END_TEST
+
 Suite *json_suite(void)
 {
     Suite *suite = suite_create("json");
@@ -506,6 +589,9 @@ Suite *json_suite(void)
     tcase_add_test(t, large_texts_are_refused);
     tcase_add_test(t, a_cut_character_is_not_utf8);
     tcase_add_test(t, long_numbers_leave_no_memory);
+    tcase_add_test(t, programs_read_values_by_their_place);
+    tcase_add_test(t, programs_are_told_what_was_expected);
+    tcase_add_test(t, programs_read_files);
     suite_add_tcase(suite, t);
     return suite;
 }

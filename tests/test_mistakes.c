@@ -921,7 +921,7 @@ START_TEST(modules)
     MISTAKE("the module is NULL", nn_list_add(NULL, l));
     MISTAKE("the module for \"0\" of ModuleList is NULL", nn_list_add(list, NULL));
     MISTAKE("this Linear was freed", nn_list_add(list, freed_linear()));
-    MISTAKE("is a module of another type", nn_list_add((ModuleList *)(void *)p, l));
+    MISTAKE("is a module of another type, expected ModuleList", nn_list_add((ModuleList *)(void *)p, l));
     MISTAKE("cannot hold the ModuleList that contains it", nn_list_add(list, list));
     MISTAKE("the module is NULL", nn_list_item(NULL, 0));
     MISTAKE("item 0 of a list of 0", nn_list_item(list, 0));
@@ -1603,7 +1603,7 @@ START_TEST(transformers)
     MISTAKE("does not broadcast", transformer_forward(m, src, tgt, mask, nn_causal_mask(3)));
     MISTAKE("the table has 8 positions", transformer_forward(m, too_long, tgt, NULL, NULL));
     MISTAKE("id 5 at item 0 is out of range: expected 0..4", transformer_encode(m, large, NULL));
-    MISTAKE("is a module of another type", transformer_encode((Transformer *)(void *)only, src, mask));
+    MISTAKE("is a module of another type, expected Transformer", transformer_encode((Transformer *)(void *)only, src, mask));
     MISTAKE("expected (B,T,8)", transformer_encode(m, tensor_ints(SHAPE(3), NULL), NULL));
     MISTAKE("the module is NULL", transformer_decode(no_model, memory, mask, tgt, NULL));
     MISTAKE("x is NULL", transformer_decode(m, none, mask, tgt, NULL));
@@ -2616,8 +2616,9 @@ START_TEST(modules_and_files)
     MISTAKE("this Dropout is a module of another type, expected Embedding", nn_embedding((Embedding *)dropout, ids(1, 1)));
     MISTAKE("expected Sequential", nn_sequential((Sequential *)dropout, x));
     MISTAKE("expected ModuleList", nn_list_item((ModuleList *)dropout, 0));
-    MISTAKE("this GRU is a module of another type", nn_linear((Linear *)gru, x));
-    MISTAKE("this Linear is a module of another type", nn_recurrent((Recurrent *)l, tensor_ones(SHAPE(1, 2, 3)), NULL, NULL));
+    MISTAKE("this GRU is a module of another type, expected Linear", nn_linear((Linear *)gru, x));
+    MISTAKE("this Linear is a module of another type, expected a GRU or an LSTM",
+            nn_recurrent((Recurrent *)l, tensor_ones(SHAPE(1, 2, 3)), NULL, NULL));
     MISTAKE("expected PositionalEncoding", nn_positional_encoding((PositionalEncoding *)norm, x));
     MISTAKE("nn_recurrent_new_with: sizes 1 -> 4611686018427387903", nn_gru_new(1, INT64_MAX / 2));
     MISTAKE("nn_linear_new_with: a tensor of", nn_linear_new(INT64_C(1) << 31, INT64_C(1) << 31));

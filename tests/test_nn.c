@@ -373,8 +373,8 @@ START_TEST(modules_that_are_gone_are_reported)
     REPORTS("nn_optimizer_new: the module is NULL", nn_adam_new(NULL, 1e-3));
     Linear *l = nn_linear_new(2, 1);
     LayerNorm *norm = nn_layer_norm_new(2);
-    REPORTS("nn_linear: this LayerNorm is a module of another type", nn_linear((Linear *)norm, x));
-    REPORTS("nn_layer_norm: this Linear is a module of another type", nn_layer_norm((LayerNorm *)l, x));
+    REPORTS("nn_linear: this LayerNorm is a module of another type, expected Linear", nn_linear((Linear *)norm, x));
+    REPORTS("nn_layer_norm: this Linear is a module of another type, expected LayerNorm", nn_layer_norm((LayerNorm *)l, x));
     ag_free(norm);
     REPORTS("ag_free: this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of ag_keep", ag_free(x));
     REPORTS("nn_save: the path is NULL", nn_save(NULL, l));

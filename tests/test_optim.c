@@ -8,6 +8,7 @@
 #include "folder.h"
 #endif
 #include "kaeru/nn.h"
+#include "kaeru/values.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -584,6 +585,127 @@ START_TEST(objects_that_are_gone_are_reported)
 }
 END_TEST
 
+/* ---- Muon, and all parameters as one vector ---------------------------------------------------------------------- */
+
+typedef struct { Module module; Embedding *embed; Linear *inner, *head; } Small;
+
+static Small *small_new(void)
+{
+    Small *m = nn_new(Small);
+    nn_child(m, embed, nn_embedding_new(5, 4));
+    nn_child(m, inner, nn_linear_new(4, 6));
+    nn_child(m, head, nn_linear_new(6, 5));
+    return m;
+}
+
+static void small_backward(Small *m)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    Tensor *x = nn_embedding(m->embed, tensor_ints(SHAPE(3), (int32_t[]){ 0, 3, 4 }));
+    x = nn_linear(m->head, ag_tanh(nn_linear(m->inner, x)));
+    ag_backward(nn_cross_entropy(x, tensor_ints(SHAPE(3), (int32_t[]){ 1, 2, 0 })));
+    ag_end(s);
+}
+
+/* What Muon does not update gets the bits of AdamW; the products are those of float32 also in a scope of bfloat16. */
+START_TEST(muon_is_for_inner_matrices)
+{
+    Small *m = small_new(), *adamw = nn_clone(m), *same = nn_clone(m);
+    Optimizer *o = nn_muon_new(m, 0.5, 0.25, "head"), *p = nn_adamw_new(adamw, 0.25), *q = nn_muon_new(same, 0.5, 0.25, "head");
+    for (int i = 0; i < 2; i++) {
+        small_backward(m);
+        small_backward(adamw);
+        small_backward(same);
+        AgScope s = ag_begin(AG_NO_GRAD);
+        ag_precision(AG_BF16);
+        nn_optimizer_step(o);
+        nn_optimizer_step(p);
+        ck_assert(ag_precision_now() == AG_BF16);
+        ag_end(s);
+        nn_optimizer_step(q);
+        NnParameters *a = nn_parameters(m), *b = nn_parameters(adamw), *c = nn_parameters(same);
+        for (int k = 0; k < a->n; k++) {
+            bool equal = tensor_hash(a->item[k].tensor, 0) == tensor_hash(b->item[k].tensor, 0);
+            ck_assert_msg(i > 0 || equal == (strcmp(a->item[k].name, "inner.weight") != 0), "%s", a->item[k].name);
+            ck_assert_msg(tensor_hash(a->item[k].tensor, 0) == tensor_hash(c->item[k].tensor, 0), "%s", a->item[k].name);
+        }
+        ag_free(a);
+        ag_free(b);
+        ag_free(c);
+    }
+    REPORTS("nn_muon_new: this Small has no heads.weight, expected the name of its output layer, or NULL",
+            nn_muon_new(m, 0.5, 0.25, "heads"));
+    REPORTS("nn_muon_new_with: inner.bias is (6,), expected a matrix: Muon updates these alone",
+            nn_muon_new_with(m, nn_muon_options(0.5, 0.25), nn_is_not_matrix, NULL));
+    EXPECT_USAGE_ERROR("this Embedding has no matrix for Muon", nn_muon_new(m->embed, 0.5, 0.25, NULL));
+    EXPECT_USAGE_ERROR("lr is 0, expected a finite number above 0", nn_muon_new(m, 0, 0.25, NULL));
+    EXPECT_USAGE_ERROR("rest.lr is -1", nn_muon_new(m, 1, -1, NULL));
+    NnMuon how = nn_muon_options(0.5, 0.25);
+    how.momentum = 1;
+    EXPECT_USAGE_ERROR("momentum is 1, expected a number in [0, 1)", nn_muon_new_with(m, how, nn_is_not_matrix, NULL));
+    how = nn_muon_options(0.5, 0.25);
+    how.rest = nn_adam_options(0.25);
+    EXPECT_USAGE_ERROR("rest.decoupled is false", nn_muon_new_with(m, how, nn_is_not_matrix, NULL));
+    REPORTS("nn_muon_new_with: belongs is NULL", nn_muon_new_with(m, nn_muon_options(0.5, 0.25), NULL, NULL));
+    ag_free(o);
+    ag_free(p);
+    ag_free(q);
+    ag_free(m);
+    ag_free(adamw);
+    ag_free(same);
+}
+END_TEST
+
+/* Five steps make all singular values of a matrix about 1: u^T u is near the unit matrix. */
+START_TEST(muon_moves_along_a_nearly_orthogonal_matrix)
+{
+    Small *m = small_new();
+    Optimizer *o = nn_muon_new(m, 1, 0, "head");
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *before = tensor_clone(m->inner->weight);
+    small_backward(m);
+    nn_optimizer_step(o);
+    /* (6,4): the factor sqrt(6 / 4); weight decay 0.1 */
+    Tensor *moved = ag_scale(ag_sub(ag_scale(before, 0.9), m->inner->weight), 1 / sqrt(1.5));
+    Tensor *square = ag_matmul(ag_transpose(moved, 0, 1), moved);
+    double trace = 0;
+    for (int i = 0; i < 4; i++) trace += value(square, 5 * i);
+    ck_assert_double_ge(trace, 2.0);            /* of 4; three ids give a gradient of rank 3 or less */
+    ck_assert_double_le(trace, 4.5);
+    ag_end(s);
+    ag_free(o);
+    ag_free(m);
+}
+END_TEST
+
+START_TEST(parameters_are_a_vector)
+{
+    Point *p = point_new(1, -1);
+    AgScope s = ag_begin(AG_NO_GRAD);
+    Tensor *w = nn_parameters_to_vector(p);
+    ck_assert(tensor_numel(w) == 4 && !tensor_requires_grad(w));
+    const double expected[] = { 1, -1, 0, 0 };
+    for (int i = 0; i < 4; i++) ck_assert_double_eq(value(w, i), expected[i]);
+    give_gradient(p->vector, 3);
+    Tensor *g = nn_gradients_to_vector(p);      /* the matrix has none */
+    const double gradient[] = { 3, 6, 0, 0 };
+    for (int i = 0; i < 4; i++) ck_assert_double_eq(value(g, i), gradient[i]);
+    nn_vector_to_parameters(p, ag_add(w, ag_scale(g, 2)));
+    ck_assert(value(p->vector, 0) == 7 && value(p->vector, 1) == 11 && value(w, 0) == 1);
+    ck_assert_double_eq(value(tensor_grad(p->vector), 0), 3);
+    tensor_set_requires_grad(p->vector, false);
+    ck_assert_int_eq(tensor_numel(nn_parameters_to_vector(p)), 2);
+    REPORTS("nn_vector_to_parameters: the vector is (4,), expected (2,), the trained parameters of this Point",
+            nn_vector_to_parameters(p, w));
+    REPORTS("nn_parameters_to_vector: the module is NULL", nn_parameters_to_vector(NULL));
+    EXPECT_USAGE_ERROR("vector is NULL", nn_vector_to_parameters(p, NULL));
+    EXPECT_USAGE_ERROR("expected AG_REAL", nn_vector_to_parameters(p, tensor_ints(SHAPE(2), (int32_t[]){ 1, 2 })));
+    ck_assert_double_eq(value(p->vector, 0), 7);
+    ag_end(s);
+    ag_free(p);
+}
+END_TEST
+
 Suite *optim_suite(void)
 {
     Suite *suite = suite_create("optim");
@@ -608,6 +730,9 @@ Suite *optim_suite(void)
     tcase_add_test(steps, objects_that_are_gone_are_reported);
     tcase_add_test(steps, options_are_checked);
     suite_add_tcase(suite, steps);
+    tcase_add_test(steps, muon_is_for_inner_matrices);
+    tcase_add_test(steps, muon_moves_along_a_nearly_orthogonal_matrix);
+    tcase_add_test(steps, parameters_are_a_vector);
     TCase *runs = tcase_create("runs");
     tcase_add_test(runs, exclusive_or_is_learned);
     if (KEEPS_MEMORY) tcase_add_test(runs, training_allocates_nothing);

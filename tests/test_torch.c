@@ -706,10 +706,22 @@ static Optimizer *rmsprop_decay(Net *net)
     return nn_rmsprop_new_with(net, (NnRMSprop){ .lr = 0.01, .alpha = 0.9, .eps = 1e-6, .weight_decay = 0.1 });
 }
 
+static Optimizer *muon(Net *net)      { return nn_muon_new(net, 0.02, 0.003, NULL); }
+static bool is_matrix(const NnNamedTensor *p, void *unused) { return !nn_is_not_matrix(p, unused); }
+static Optimizer *muon_plain(Net *net)
+{
+    NnMuon how = nn_muon_options(0.02, 0.003);
+    how.momentum = 0.5;
+    how.weight_decay = 0.3;
+    how.nesterov = false;
+    how.match_adamw = true;
+    return nn_muon_new_with(net, how, is_matrix, NULL);
+}
+
 static const struct { const char *name; Optimizer *(*make)(Net *net); } optimizers[] = {
     { "sgd", sgd }, { "sgd_decay", sgd_decay }, { "momentum", momentum }, { "nesterov", nesterov },
     { "adam", adam }, { "adam_l2", adam_l2 }, { "adamw", adamw }, { "rmsprop", rmsprop },
-    { "rmsprop_decay", rmsprop_decay },
+    { "rmsprop_decay", rmsprop_decay }, { "muon", muon }, { "muon_plain", muon_plain },
 };
 enum { N_OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 

@@ -26,7 +26,7 @@ static void restore_options(const TrainingRun *run)
     shards_option = 1;                                                  /* earlier versions did not save it */
     for (const NnOptions *o = example_options(); o->fields; o++) {
         if (!nn_fields_from_settings(o->fields, o->of, run->saved)) {
-            example_fail("%s: %s", run->last, ag_error());
+            example_fail("%s", ag_error());
         }
     }
     if (shards_option < 1) {

@@ -165,7 +165,7 @@ static bool flag_of_settings(const NnSettings *s, const char *key, const char *c
 {
     int64_t value;
     if (!nn_settings_int(s, key, &value)) {
-        example_fail("%s: %s", checkpoint, ag_error());
+        example_fail("%s", ag_error());
     }
     if (value != 0 && value != 1) {
         example_fail("%s: the setting \"%s\" is %" PRId64 ", expected 0 or 1", checkpoint, key, value);

@@ -153,7 +153,7 @@ static void make_all(Training *t)
         example_fail("%s", ag_error());
     }
     if (run->resumed && (!nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
-        example_fail("%s: %s", run->last, ag_error());
+        example_fail("%s", ag_error());
     }
     set_epoch(t, t->epoch);
     t->state.accum_step = nn_optimizer_steps(t->optimizer);
@@ -245,7 +245,7 @@ static void check_epoch(const Training *t, const char *path, int64_t epoch)
     int64_t number = epoch;
     training_run_must_own(&t->run, path, found);
     if (nn_settings_get(found, EPOCH_KEY) && !nn_settings_int(found, EPOCH_KEY, &number)) {
-        example_fail("%s: %s", path, ag_error());
+        example_fail("%s", ag_error());
     }
     if (number != epoch) {
         example_fail("%s: has the weights after epoch %" PRId64 ", expected those after epoch %" PRId64, path, number, epoch);

@@ -169,7 +169,7 @@ static bool write_weights(GPT *m, const char *path, FileWriter *config)
 
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "GPT");
     ag_check_pointer(__func__, "weights_path", weights_path);
     ag_check_pointer(__func__, "config_path", config_path);
     if (!weights_are_whole(m)) return false;

@@ -11,7 +11,7 @@
 bool checkpoint_options(const char *path, const NnFields *fields, void *o)
 {
     NnSettings *s = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, s) && (nn_fields_from_settings(fields, o, s) || add_path(path));
+    bool good = nn_checkpoint_settings(path, s) && nn_fields_from_settings(fields, o, s);
     ag_free(s);
     return good;
 }

@@ -81,7 +81,7 @@ static Tensor *body(void *self, Tensor *ids, NnCache *cache)                    
 
 Tensor *llama_forward(Llama *m, Tensor *ids)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Llama");
     return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
 }
 

@@ -332,14 +332,14 @@ static bool write_folder(Llama *m, const char *folder, bool bf16)
 
 bool llama_write(Llama *m, const char *folder)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Llama");
     ag_check_pointer(__func__, "folder", folder);
     return write_folder(m, folder, false);
 }
 
 bool llama_write_bf16(Llama *m, const char *folder)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Llama");
     ag_check_pointer(__func__, "folder", folder);
     return write_folder(m, folder, true);
 }

@@ -264,11 +264,10 @@ static bool load(Run *r)
     good = good && has_model(t->model, found, t->last);
     const char *best = nn_settings_get(found, best_key);
     if (good && best && !t->new_data && strcmp(best, no_best) != 0 && measures_as(t, found))
-        good = nn_settings_real(found, best_key, &t->best_loss) || ag_set_error("%s: %s", t->last, ag_error());
+        good = nn_settings_real(found, best_key, &t->best_loss);
     t->step = r->since = nn_optimizer_steps(r->optimizer);
     if (good && nn_settings_get(found, sum_key))
-        good = ((nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since)) ||
-                ag_set_error("%s: %s", t->last, ag_error())) &&
+        good = nn_settings_real(found, sum_key, &r->sum) && nn_settings_int(found, since_key, &r->since) &&
                ((uint64_t)r->since <= (uint64_t)t->step ||
                 ag_set_error("%s: expected %s from 0 to %" PRId64, t->last, since_key, t->step));
     ag_free(found);

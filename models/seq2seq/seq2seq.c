@@ -85,7 +85,7 @@ static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, Recurrent
 
 Tensor *seq2seq_forward(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Seq2Seq");
     ag_check_pointer(__func__, "tgt", tgt);
     check_ids(__func__, src, tgt);
     Source s = read_source(m, src, src_mask);
@@ -114,7 +114,7 @@ static bool next_tokens(void *arg, Tensor *last, int32_t *token)
 Tensor *seq2seq_greedy_decode(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Seq2Seq");
     check_ids(__func__, src, NULL);
     check_decoding(__func__, m->generator, max_len, start_symbol, end_symbol);
     bool good;

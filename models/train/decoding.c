@@ -130,7 +130,7 @@ static bool next_tokens(void *arg, Tensor *last, int32_t *token)
 Tensor *transformer_greedy_decode(Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                   int32_t end_symbol)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     check_decoding(__func__, m->generator, max_len, start_symbol, end_symbol);
     check_alive(__func__, "src", src);
     int64_t rows = tensor_dim(src, 0);
@@ -229,7 +229,7 @@ static Beam beam_new(const KaeruBeamOptions *o)
 
 Tensor *transformer_beam_search(Transformer *m, Tensor *src, Tensor *src_mask, KaeruBeamOptions o, double *score)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     check_alive(__func__, "src", src);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(__func__, "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,

@@ -147,7 +147,7 @@ static void train_batches(Epoch *e, KaeruNextBatch *next, void *source)
 double transformer_run_epoch(Transformer *m, KaeruNextBatch *next, void *source, const KaeruEpochOptions *o,
                              KaeruTrainState *state)
 {
-    NN_LAYER(m);
+    NN_LAYER_OF(m, "Transformer");
     if (!next) ag_usage_error(__func__, "next is NULL, expected a function that makes batches");
     ag_check_pointer(__func__, "options", o);
     ag_check_pointer(__func__, "state", state);

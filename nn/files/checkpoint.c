@@ -474,6 +474,7 @@ static bool read_run(Loading *l, const Optimizer *o)
 static void apply_settings(const NnTensorFile *f, NnSettings *settings)
 {
     const int before = settings->n;
+    settings_of_file(settings, f->file->name);
     for (uint32_t i = 0; f->metadata && i < f->metadata->count; i++) {
         const Json *key = &f->metadata->as.item[2 * i], *value = key + 1;
         if (starts_with(key->as.text, SETTINGS))

@@ -333,12 +333,17 @@ const Json *json_read(void *owner, const char *path, size_t limit)
 
 /* ---- access to values -------------------------------------------------------------------------------------------- */
 
-const Json *json_get(const Json *object, const char *name)
+const Json *json_get_bytes(const Json *object, const char *name, size_t n)
 {
     if (!object || object->type != JSON_OBJECT) return NULL;
-    const Json key = { .count = (uint32_t)strlen(name), .as.text = name }, *to_find = &key, **found = NULL;
+    const Json key = { .count = (uint32_t)n, .as.text = name }, *to_find = &key, **found = NULL;
     if (object->count) found = bsearch(&to_find, sorted_names(object), object->count, sizeof *found, compare_names);
     return found ? *found + 1 : NULL;
+}
+
+const Json *json_get(const Json *object, const char *name)
+{
+    return json_get_bytes(object, name, strlen(name));
 }
 
 bool json_real(const Json *value, double *out)

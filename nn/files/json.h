@@ -37,6 +37,8 @@ const Json *json_read(void *owner, const char *path, size_t limit);
 
 /* The member of that name; NULL if there is none, or if the value is not an object. */
 const Json *json_get(const Json *object, const char *name);
+/* The same for a name of n bytes. */
+const Json *json_get_bytes(const Json *object, const char *name, size_t n);
 /* False if the value is NULL or of another type. A real is any number; an int is a `whole` one. */
 bool json_real(const Json *value, double *out);
 bool json_int(const Json *value, int64_t *out);

@@ -6,6 +6,7 @@
 #include "kaeru/recurrent.h"
 
 #include <math.h>
+#include <string.h>
 
 Recurrent *nn_recurrent_new_with(RecurrentKind kind, int64_t in, int64_t hidden, int layers, bool both, double dropout)
 {
@@ -99,9 +100,21 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
                        (long long)in);
 }
 
+/* Checks that r is a module that nn_recurrent_new_with has made. */
+static void check_type(const char *what, const Recurrent *r)
+{
+    nn_check(what, r, 0);
+    const char *type = r->module.type;
+    if (strcmp(type, "GRU") != 0 && strcmp(type, "LSTM") != 0) {
+        ag_usage_error(what, "this %s is a module of another type, expected a GRU or an LSTM", type);
+    }
+    nn_check(what, r, sizeof *r);
+}
+
 Tensor *nn_recurrent_step(Recurrent *r, Tensor *x, RecurrentState *state)
 {
-    NN_LAYER(r);
+    check_type(__func__, r);
+    AG_LAYER;
     if (!state) ag_usage_error(__func__, "the state is NULL, expected one that is updated");
     check_input(r, __func__, x, 2, "(B,in)");
     if (r->directions == 2) ag_usage_error(__func__, "a layer in both directions reads whole sequences");
@@ -158,7 +171,8 @@ static Tensor *matrix(Tensor *x, int i)
 
 Tensor *nn_recurrent(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
 {
-    NN_LAYER(r);
+    check_type(__func__, r);
+    AG_LAYER;
     check_input(r, __func__, x, 3, "(B,T,in)");
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     if (time < 1) ag_usage_error(__func__, "x is %s, expected one step or more", ag_shape_string(tensor_shape(x)));

@@ -6,6 +6,7 @@
 
 #include "fields.h"
 #include "numbers.h"
+#include "settings.h"
 #include "utf8.h"
 
 enum { MOST_KEY = 96 };
@@ -73,7 +74,7 @@ bool nn_fields_from_settings(const NnFields *table, void *o, const NnSettings *s
     good = good && fields_accept(table, found);
     if (good && found) memcpy(o, found, table->size);
     ag_free(found);
-    return good;
+    return good || settings_error(s, "%s", ag_error());
 }
 
 /* ---- a command line ---------------------------------------------------------------------------------------------- */

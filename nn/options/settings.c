@@ -55,6 +55,23 @@ const char *nn_settings_get(const NnSettings *s, const char *key)
     return setting ? setting->value : NULL;
 }
 
+void settings_of_file(NnSettings *s, const char *file)
+{
+    ag_free(s->file);
+    s->file = ag_strndup_in(s, file, strlen(file));
+}
+
+bool settings_error(const NnSettings *s, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = text_vprintf((void *)s, format, list);
+    va_end(list);
+    ag_set_error("%s%s%s", s->file ? s->file : "", s->file ? ": " : "", text);
+    ag_free(text);
+    return false;
+}
+
 /* Reads the value of a setting: a whole number, or any finite one. */
 static bool read_number(const char *what, const NnSettings *s, const char *key, const void *value, bool whole, Number *number)
 {
@@ -62,13 +79,13 @@ static bool read_number(const char *what, const NnSettings *s, const char *key, 
     ag_check_pointer(what, "key", key);
     ag_check_pointer(what, "value", value);
     const Setting *setting = find(s, s->n, key);
-    if (!setting) return ag_set_error("the setting %s is missing", QUOTED(key));
+    if (!setting) return settings_error(s, "the setting %s is missing", QUOTED(key));
     const char *text = setting->value;
     size_t wrong, length = number_scan(text, strlen(text), number, &wrong);
     bool good = length > 0 && !text[length] && (number->whole || !whole);
     if (good && !isinf(number->value)) return true;
-    return ag_set_error("the setting %s is %s, %s", QUOTED(key), QUOTED(text),
-                        good ? "too large" : whole ? "expected a whole number" : "expected a number");
+    return settings_error(s, "the setting %s is %s, %s", QUOTED(key), QUOTED(text),
+                          good ? "too large" : whole ? "expected a whole number" : "expected a number");
 }
 
 bool nn_settings_int(const NnSettings *s, const char *key, int64_t *value)

@@ -12,7 +12,7 @@ typedef struct {
     AgScope whole, scope;           /* all of this is made in `whole`; the calls run in `scope`, inside it */
     AgErrorHandler *handler;        /* of usage errors */
     /* Tensors. x is made by an operation; a name ends in how many items or dimensions differ from the usual one. */
-    Tensor *leaf, *x, *c, *y, *loss, *small, *one, *two, *row, *gamma, *w, *square, *ids, *ids1, *mask, *inner;
+    Tensor *leaf, *x, *c, *y, *loss, *small, *one, *two, *row, *gamma, *w, *square, *ids, *ids1, *mask, *inner, *vector;
     Tensor *signal, *kernel1, *image, *kernel2, *wide1, *wide2, *qkv, *table, *packed, *kept, *taken, *hidden;
     Tensor *seen, *seen1, *causal, *ended;
     Tensor *list1[1], *list2[2], *out[4];
@@ -49,6 +49,7 @@ typedef struct {
     NnCache *cache, *filled, *gpt_cache, *decoder_cache;
     NnParameters *parameters;
     NnSettings *settings;
+    NnJson *json;
     NnTensorFile *file;
     KaeruVocab *chars, *words;
     LmData *data;
@@ -72,6 +73,7 @@ typedef struct {
     int32_t int32s[8];
     uint32_t words_of_row[8];
     int64_t number64;
+    bool truth;
     size_t count;
     int argument;
     char *merges;
@@ -137,6 +139,8 @@ LmTraining *training(LmOptions options);
 extern const AgCustom square;
 Tensor *square_tangent(const AgCustomCall *c, Tensor *const *dx);
 extern const OptimizerKind plain;
+bool is_weight(const NnNamedTensor *p, void *unused);
+void no_body(void *unused, int64_t begin, int64_t end);
 Tensor *tanh_of(Tensor **in, void *arg);
 bool next_token(void *arg, int32_t id);
 bool one_batch(void *source, TransformerBatch *batch);

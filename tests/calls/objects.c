@@ -30,6 +30,18 @@ Tensor *square_tangent(const AgCustomCall *c, Tensor *const *dx)
 
 const AgCustom square = { "square", square_forward, square_backward, AG_NEEDS_X(0), NULL, NULL };
 
+bool is_weight(const NnNamedTensor *p, void *unused)
+{
+    return !nn_is_not_matrix(p, unused);
+}
+
+void no_body(void *unused, int64_t begin, int64_t end)
+{
+    (void)unused;
+    (void)begin;
+    (void)end;
+}
+
 static void plain_update(const OptimizerUpdate *u)
 {
     Tensor *w = u->parameter->tensor;
@@ -242,6 +254,8 @@ static void make_objects(void)
     f.gpt_cache = lm_cache_new(f.gpt);
     f.decoder_cache = transformer_cache_new(f.transformer, 4);
     f.parameters = nn_parameters(f.net);
+    f.vector = tensor_zeros(SHAPE(nn_count(f.linear)));
+    f.json = nn_json_parse("text", "{\"n\": 3, \"b\": true, \"t\": \"x\"}", 29);
     f.settings = nn_settings_new();
     nn_settings_set(f.settings, "number", "3");
     nn_fields_to_settings(&gpt_fields, &f.gpt->options, f.settings);

@@ -169,6 +169,7 @@ aria-label="Search"><ol id="found" hidden></ol></div><a href="pytorch.html">From
     def search_index(self):
         rows = [row for text in self.texts.values() for row in [[text.title, text.name + ".html", "page"]] + [
             [heading, f"{text.name}.html#{markdown.anchor(heading)}", text.title] for heading in text.headings]]
+        rows += self.reference.missing
         for page in self.reference.pages:
             rows.append([page.name, page.stem + ".html", page.title])
             for entry in page.entries:

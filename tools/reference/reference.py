@@ -60,6 +60,17 @@ def in_order(pages):
     return done
 
 
+def missing_names():
+    """PyTorch's names without one here, from the tables of docs/pytorch_names.md: rows of the search."""
+    anchor = ""
+    for line in source(DOCS, "pytorch_names.md").splitlines():
+        if line.startswith("## "):
+            anchor = markdown.anchor(line[3:])
+        row = re.match(r"\| `([^`]*)` \| (.*) \|$", line)
+        if row:
+            yield from ([name, "pytorch_names.html#" + anchor, row[2].replace("`", "")] for name in row[1].split(", "))
+
+
 # ---- what stands beside an entry -------------------------------------------------------------------------------------
 
 class Reference:
@@ -80,6 +91,7 @@ class Reference:
         self.add_examples()
         self.add_errors()
         self.add_torch()
+        self.missing = list(missing_names())
         self.check()
 
     def add_examples(self):

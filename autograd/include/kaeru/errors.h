@@ -35,7 +35,7 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 AG_NORETURN void ag_usage_error(const char *what, const char *format, ...) AG_PRINTF(2, 3);
 
 /* Checks a pointer that a function takes. If it is NULL, this is a usage error, "what: NAME is
- * NULL". */
+ * NULL". If ag_error() has a message, it follows: a function that reads a file may have failed. */
 void ag_check_pointer(const char *what, const char *name, const void *p);
 
 /* Sets this thread's error message. Returns false, so that a function can end with

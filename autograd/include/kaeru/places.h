@@ -32,6 +32,14 @@ AG_PUBLIC_BEGIN
 #define AG_MUST_CHECK
 #endif
 
+/* 0. If the condition, a constant, is false, a C program does not compile, with this message. */
+#ifdef __cplusplus
+#define AG_ASSERT(condition, message) 0
+#else
+#define AG_ASSERT(condition, message) \
+    (0 * (int)sizeof(struct { _Static_assert(condition, message); char unused; }))
+#endif
+
 /* Notes that a call begins at this line of the program, on this thread's stack of places. */
 void ag_in(const char *file, int line);
 /* Notes that the call has ended. */

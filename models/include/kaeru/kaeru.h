@@ -23,6 +23,7 @@
 #include "kaeru/checkpoint.h"
 #include "kaeru/parallel.h"
 #include "kaeru/tensor_files.h"
+#include "kaeru/json.h"
 #include "kaeru/fields.h"
 #include "kaeru/options.h"
 #include "kaeru/attention.h"

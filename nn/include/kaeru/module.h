@@ -78,8 +78,8 @@ template <class Type, size_t offset> struct NnModule {
 }
 #else
 #define nn_new(Type) \
-    ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), \
-                          #Type))
+    ((Type *)nn_new_sized(sizeof(Type) + (size_t)AG_ASSERT(offsetof(Type, module) == 0, \
+        "nn_new: the first member of a module is `Module module`"), #Type))
 #endif
 /* Returns a new zeroed module of `size` bytes, whose type has that name: nn_new calls it. */
 Module *nn_new_sized(size_t size, const char *type);
@@ -121,8 +121,16 @@ void nn_check_type(const char *what, const void *module, size_t size, const char
 /* The same under a name that printf writes, for an array: nn_child_named(net, l[i],
  * nn_linear_new(8, 8), "l%d", i). */
 #define nn_child_named(parent, field, child, ...) \
-    nn_add_child(&(parent)->module, (void **)&(parent)->field, 1 ? (child) : (parent)->field, \
-                 __VA_ARGS__)
+    nn_add_child(&(parent)->module, (void **)&(parent)->field, \
+                 NN_CHILD_OF((parent)->field, child), __VA_ARGS__)
+#ifdef __cplusplus
+#define NN_CHILD_OF(field, child) (1 ? (child) : (field))
+#else
+#define NN_CHILD_OF(field, child) \
+    ((void)AG_ASSERT(NN_IS_OF(field, child) || NN_IS_OF(void *, child) || NN_IS_OF(void *, field), \
+        "nn_child: the module is of another type than the field"), (child))
+#define NN_IS_OF(field, child) __builtin_types_compatible_p(__typeof__(field), __typeof__(child))
+#endif
 void nn_add_child(Module *parent, void **field, void *child, const char *name, ...) AG_PRINTF(4, 5);
 
 /* Sets *field, a member of the struct of the parent, to a new tensor of zeros, registers it under a

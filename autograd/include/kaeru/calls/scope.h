@@ -1,7 +1,9 @@
 /* calls/scope.h: calls of the functions of scope.h, which note their line. Written by autograd/calls.py. */
 #if !defined KAERU_INSIDE && !defined KAERU_NO_LINES
 AG_NAME_CALL(AgScope, ag_begin, (AG_PLACE, AgMode mode), (mode))
-#define ag_begin(...) ag_begin_call(__FILE__, __LINE__, __VA_ARGS__)
+#define ag_begin(...) \
+    ag_begin_call(__FILE__, __LINE__ + \
+        AG_ASSERT(sizeof #__VA_ARGS__ > 1, "ag_begin takes AG_RECORD or AG_NO_GRAD"), __VA_ARGS__)
 AG_NAME_CALL_VOID(ag_end, (AG_PLACE, AgScope scope), (scope))
 #define ag_end(...) ag_end_call(__FILE__, __LINE__, __VA_ARGS__)
 AG_NAME_CALL(Tensor *, ag_end_return, (AG_PLACE, AgScope scope, Tensor *t), (scope, t))
