@@ -187,6 +187,9 @@ static void compositions(void)
         ag_unbind(x, 2, 0, part);
         tensor_print(part[1]);
     }
+    EXAMPLE(ag_mul_scalar) {
+        tensor_print(ag_mul_scalar(tensor_arange(0, 4, 1), 0.5));
+    }
     EXAMPLE(ag_normalize) {
         Tensor *x = tensor_from(SHAPE(2), (ag_real[]){ 3, 4 });
         printf("%g\n", tensor_item(ag_norm_dims(x, DIMS(0), false)));
