@@ -195,6 +195,10 @@ static void compositions(void)
         printf("%g\n", tensor_item(ag_norm_dims(x, DIMS(0), false)));
         tensor_print(ag_normalize(x, 0, 1e-12));
     }
+    EXAMPLE(tensor_int_arange) {
+        tensor_print(tensor_int_arange(0, 10, 3));
+        tensor_print(tensor_int_full(SHAPE(2), 7));
+    }
     EXAMPLE(ag_int_mul) {
         Tensor *row = tensor_int_arange(0, 3, 1), *column = tensor_ints(SHAPE(3), (int32_t[]){ 2, 0, 1 });
         tensor_print(ag_int_add(ag_int_mul(row, tensor_int_full(AG_SCALAR, 10)), column));
