@@ -830,6 +830,26 @@ START_TEST(the_largest_of_many)
 }
 END_TEST
 
+/* Of more items than one tile of the copy has, and of each size of an item. */
+START_TEST(transposes_of_several_tiles)
+{
+    begin();
+    enum { ROWS = 70, COLUMNS = 131 };
+    Tensor *i = tensor_randint(SHAPE(2, ROWS, COLUMNS), 0, 1000), *x = ag_cast(i, AG_REAL);
+    Tensor *mask = ag_compare_scalar(AG_LT, i, 500);
+    const int32_t *turned = tensor_int_data(ag_transpose(i, 1, 2));
+    const ag_real *reals_turned = tensor_data(ag_transpose(x, 1, 2));
+    const uint8_t *bools_turned = tensor_bool_data(ag_transpose(mask, 1, 2));
+    for (int64_t at = 0; at < tensor_numel(i); at++) {
+        int64_t matrix = at / (ROWS * COLUMNS), row = at / COLUMNS % ROWS, column = at % COLUMNS;
+        int64_t to = (matrix * COLUMNS + column) * ROWS + row;
+        int32_t item = tensor_int_data(i)[at];
+        ck_assert(turned[to] == item && reals_turned[to] == (ag_real)item && bools_turned[to] == (item < 500));
+    }
+    end();
+}
+END_TEST
+
 /* The gradients of sums along each dimension, of more columns than are summed at once. */
 START_TEST(running_sums_of_many_columns)
 {
@@ -1026,6 +1046,7 @@ Suite *tensor_suite(void)
     tcase_add_test(plain, items_and_padding);
     tcase_add_test(plain, casts);
     tcase_add_test(plain, sorted);
+    tcase_add_test(plain, transposes_of_several_tiles);
     tcase_add_test(plain, the_largest_of_many);
     tcase_add_test(plain, running_sums_of_many_columns);
     tcase_add_test(plain, logsumexp_of_extremes);

@@ -79,9 +79,8 @@ static void note_infinities(const Tensor *y)
 {
     int64_t item;
     had_infinity = has_infinity(y->numel, y->grad) || bad_input(y, FIND_INFINITIES, &item) >= 0;
-    for (int i = 0; i < y->n_in; i++) {
-        had_infinity = had_infinity || (y->in[i] && has_infinity(y->in[i]->numel, y->in[i]->grad));
-    }
+    for (int i = 0; i < y->n_in && !had_infinity; i++)
+        had_infinity = y->in[i] && has_infinity(y->in[i]->numel, y->in[i]->grad);
 }
 
 static void search(Event event, Tensor *t)

@@ -1,12 +1,12 @@
 /* copy.c: copies between arrays of any strides (permute, slice, concatenate, expand), and the same with addition.
  *
  * After strided.h has merged dimensions, most rows are contiguous in both arrays: one memcpy each. If the two arrays are
- * contiguous along different dimensions (a transpose), tiles of 16 x 16 are copied, so that every fetched cache line is used
+ * contiguous along different dimensions (a transpose), tiles of 64 x 64 are copied, so that every fetched cache line is used
  * whole. A tile is first copied to an array of its own: the lines of a tile in an array with rows of 2^k bytes have the same
  * place in a cache, which does not hold all of them. */
 #include "strided.h"
 
-enum { GRAIN = 16384, TILE = 16 };
+enum { GRAIN = 16384, TILE = 64 };
 
 typedef struct {
     char *dst;

@@ -24,32 +24,57 @@ static int64_t items_of(Along x, int64_t m, int64_t row) { return row / m * x.n 
 /* Returns the number of rows of such an array, 0 if they have no items. */
 static int64_t rows_of(Along x, int64_t m) { return x.inner > 0 ? x.outer * m : 0; }
 
-/* to[o, ids[o,j,i], i] += from[o,j,i]: `to` (outer, n, inner), from and ids (outer, m, inner). */
-static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
+/* The next functions treat one `outer`: to is (n, inner), from and ids are (m, inner). */
+
+static void add_in_order(Along a, int64_t m, real *to, const real *from, const int32_t *ids)
 {
-    if (m <= MANY) {
-        for (int64_t row = 0; row < rows_of(a, m); row++, from += a.inner, ids += a.inner) {
-            real *items = to + items_of(a, m, row);
-            for (int64_t i = 0; i < a.inner; i++) items[ids[i] * a.inner + i] += from[i];
-        }
-        return;
-    }
-    int32_t *count = op_scratch(function_of(y), a.n, sizeof *count);
-    int32_t *own = op_scratch(function_of(y), m, sizeof *own);
-    double *sum = op_scratch(function_of(y), a.n, sizeof *sum);
-    for (int64_t line = 0; line < a.outer * a.inner; line++) {
-        real *item = to + line / a.inner * a.n * a.inner + line % a.inner;
-        const int64_t first = line / a.inner * m * a.inner + line % a.inner;
-        for (int64_t j = 0; j < m; j++) own[j] = ids[first + j * a.inner];
+    for (int64_t row = 0; row < m; row++, from += a.inner, ids += a.inner)
+        for (int64_t i = 0; i < a.inner; i++) to[ids[i] * a.inner + i] += from[i];
+}
+
+/* Whether an item of `to` gets more than MANY terms. count: memory for (n, inner) numbers. */
+static bool has_many(Along a, int64_t m, const int32_t *ids, int32_t *count)
+{
+    bool any = false;
+    memset(count, 0, (size_t)(a.n * a.inner) * sizeof *count);
+    for (int64_t row = 0; row < m && !any; row++, ids += a.inner)
+        for (int64_t i = 0; i < a.inner; i++) any = ++count[ids[i] * a.inner + i] > MANY || any;
+    return any;
+}
+
+/* Sums in double what an item gets beyond MANY terms. own, count and sum: memory for m, n and n numbers. */
+static void add_many(Along a, int64_t m, real *to, const real *from, const int32_t *ids, int32_t *own, int32_t *count,
+                     double *sum)
+{
+    for (int64_t line = 0; line < a.inner; line++) {
+        real *item = to + line;
+        for (int64_t j = 0; j < m; j++) own[j] = ids[line + j * a.inner];
         bool any = count_ids(m, own, count);
         for (int64_t j = 0; any && j < m; j++) sum[own[j]] = (double)item[own[j] * a.inner];
         for (int64_t j = 0; j < m; j++) {
-            const real x = from[first + j * a.inner];
+            const real x = from[line + j * a.inner];
             if (any && count[own[j]] > MANY) sum[own[j]] += (double)x;
             else item[own[j] * a.inner] += x;
         }
         for (int64_t j = 0; any && j < m; j++)
             if (count[own[j]] > MANY) item[own[j] * a.inner] = (real)sum[own[j]];
+    }
+}
+
+/* to[o, ids[o,j,i], i] += from[o,j,i]: `to` (outer, n, inner), from and ids (outer, m, inner). */
+static void add_items(const Tensor *y, Along a, int64_t m, real *to, const real *from, const int32_t *ids)
+{
+    const int64_t size = m * a.inner;
+    int32_t *count = m > MANY ? op_scratch(function_of(y), a.n * a.inner, sizeof *count) : NULL, *own = NULL;
+    double *sum = NULL;
+    for (int64_t o = 0; size > 0 && o < a.outer; o++, to += a.n * a.inner, from += size, ids += size) {
+        if (m <= MANY || !has_many(a, m, ids, count)) {
+            add_in_order(a, m, to, from, ids);
+            continue;
+        }
+        if (!own) own = op_scratch(function_of(y), m, sizeof *own);
+        if (!sum) sum = op_scratch(function_of(y), a.n, sizeof *sum);
+        add_many(a, m, to, from, ids, own, count, sum);
     }
 }
 

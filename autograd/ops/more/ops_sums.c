@@ -66,9 +66,23 @@ static void running_sums_of(Along a, int64_t width, Grad y, const real *x, bool 
     }
 }
 
+/* The sums of one row of n items, which are neighbors. */
+static void running_sums_of_row(int64_t n, Grad y, const real *x, bool back)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t i = back ? n - 1 - j : j;
+        sum += (double)x[i];
+        y.data[i] = (real)(y.add ? (double)y.data[i] + sum : sum);
+    }
+}
+
 /* The sums from the first item on, or `back` from the last. */
 static void running_sums(Along a, Grad y, const real *x, bool back)
 {
+    for (int64_t o = 0; a.n > 0 && a.inner == 1 && o < a.outer; o++)
+        running_sums_of_row(a.n, (Grad){ y.data + o * a.n, y.add }, x + o * a.n, back);
+    if (a.inner == 1) return;
     for (int64_t o = 0; a.n * a.inner > 0 && o < a.outer; o++) {
         for (int64_t first = 0; first < a.inner; first += COLUMNS) {
             const int64_t at = o * a.n * a.inner + first, width = a.inner - first < COLUMNS ? a.inner - first : COLUMNS;
