@@ -32,6 +32,7 @@ CALLBACKS = {
     "check": "fields_check", "belongs": "optimizer_group", "states": "optimizer_states", "update": "optimizer_update",
     "rename": "load_rename", "transposed": "load_transposed", "ignored": "load_ignored", "send": "processes_send",
     "receive": "processes_send", "peer": "processes_send", "fail": "processes_send", "end": "processes_end",
+    "AgBody": "loop_body",
 }
 
 

@@ -175,7 +175,8 @@ for recipe in re.findall(r'`((?:[a-z_]+ = )?ag_\w+\([^`]*\))`', recipes):
         fail(f'docs/pytorch.md: tests/test_torch.c does not compare {recipe}')
 
 # Each name of PyTorch is in a table, with what is written here, or with the reason why nothing is.
-tables = [(root / page).read_text(encoding='utf-8') for page in ('docs/pytorch.md', 'docs/pytorch_names.md', 'docs/ja/pytorch_names.md')]
+tables = [(root / 'docs' / page).read_text(encoding='utf-8')
+          for page in ('pytorch.md', 'pytorch_names.md', 'ja/pytorch_names.md')]
 words = [set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`]*)`', table)))) for table in tables]
 for name in (root / 'tests/fixtures/torch_names.txt').read_text(encoding='utf-8').split():
     checked += 1

@@ -698,7 +698,7 @@ START_TEST(parameters_are_a_vector)
     REPORTS("nn_vector_to_parameters: the vector is (4,), expected (2,), the trained parameters of this Point",
             nn_vector_to_parameters(p, w));
     REPORTS("nn_parameters_to_vector: the module is NULL", nn_parameters_to_vector(NULL));
-    EXPECT_USAGE_ERROR("vector is NULL", nn_vector_to_parameters(p, NULL));
+    EXPECT_USAGE_ERROR("nn_vector_to_parameters: vector is NULL", nn_vector_to_parameters(p, NULL));
     EXPECT_USAGE_ERROR("expected AG_REAL", nn_vector_to_parameters(p, tensor_ints(SHAPE(2), (int32_t[]){ 1, 2 })));
     ck_assert_double_eq(value(p->vector, 0), 7);
     ag_end(s);

@@ -47,6 +47,12 @@ static Tensor *loss_of(Net *n, int64_t rows, int64_t shard)
 typedef Optimizer *NewOptimizer(Net *n);
 static Optimizer *adam(Net *n) { return nn_adamw_new(n, 0.01); }
 static Optimizer *rmsprop(Net *n) { return nn_rmsprop_new(n, 0.001); }
+static bool is_in(const NnNamedTensor *p, void *unused)
+{
+    (void)unused;
+    return strcmp(p->name, "in.weight") == 0;
+}
+static Optimizer *muon(Net *n) { return nn_muon_new_with(n, nn_muon_options(0.02, 0.01), is_in, NULL); }
 
 /* The bytes behind the last member differ, which must not matter. */
 static Optimizer *momentum(Net *n)
@@ -160,6 +166,22 @@ START_TEST(any_number_of_processes_gives_the_same_bits)
         Case together = run_case(n, c);
         check_same_parameters(alone.result, together.result);
         ck_assert(alone.loss == together.loss);
+        folder_same("alone", "together");
+        ag_free(together.result);
+    }
+    ag_free(alone.result);
+}
+END_TEST
+
+/* Its matrices are updated as a whole, so that each process updates all parameters. */
+START_TEST(muon_gives_the_same_bits_on_any_number_of_processes)
+{
+    Case c = { .shards = 3, .steps = 2, .clip = 0.1, .optimizer = muon, .saved = in_folder("alone") };
+    Case alone = run_case(1, c);
+    for (int n = 2; n <= 3; n++) {
+        c.saved = in_folder("together");
+        Case together = run_case(n, c);
+        check_same_parameters(alone.result, together.result);
         folder_same("alone", "together");
         ag_free(together.result);
     }
@@ -1203,6 +1225,7 @@ Suite *parallel_suite(void)
     tcase_add_checked_fixture(c, folder_make, folder_remove);
     tcase_add_loop_test(c, any_number_of_processes_gives_the_same_bits, 0,
                         4 * (int)(sizeof shard_counts / sizeof *shard_counts));
+    tcase_add_test(c, muon_gives_the_same_bits_on_any_number_of_processes);
     tcase_add_loop_test(c, a_piece_waits_for_room, 2, 4);
     tcase_add_loop_test(c, a_checkpoint_resumes_on_another_number, 0, 6);
     tcase_add_loop_test(c, whole_runs_are_the_same, 0, N_RUNS);

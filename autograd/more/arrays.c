@@ -2,6 +2,7 @@
 #include "kaeru/custom.h"
 #include "kaeru/errors.h"
 #include "kernels.h"
+#include "program_calls.h"
 #include "threads.h"
 
 void ag_parallel(int64_t n, int64_t grain, AgBody *body, void *arg)
@@ -11,7 +12,9 @@ void ag_parallel(int64_t n, int64_t grain, AgBody *body, void *arg)
                        (long long)grain);
     }
     ag_check_pointer(__func__, "body", (const void *)(uintptr_t)body);
+    const Calls before = program_begins();
     k_parallel(n, grain, body, arg);
+    function_ends(before);
 }
 
 static void compute(const char *what, KUnary f, ag_real *y, const ag_real *x, int64_t n)

@@ -11,6 +11,7 @@
 #include "kaeru/updates.h"
 #include "kaeru/gradient_arrays.h"
 #include "optimizer.h"
+#include "program_calls.h"
 
 /* ---- RMSprop ----------------------------------------------------------------------------------------------------- */
 
@@ -112,7 +113,10 @@ Optimizer *nn_muon_new_with(void *module, NnMuon options, bool (*belongs)(const 
     int matrices = 0;
     for (int i = 0; i < o->parameters->n; i++) {
         const NnNamedTensor *p = &o->parameters->item[i];
-        if (!p->trained || !belongs(p, arg)) continue;
+        const Calls before = function_begins();
+        const bool chosen = p->trained && belongs(p, arg);
+        function_ends(before);
+        if (!chosen) continue;
         if (tensor_ndim(p->tensor) != 2) {
             ag_usage_error(__func__, "%s is %s, expected a matrix: Muon updates these alone", p->name,
                            ag_shape_string(tensor_shape(p->tensor)));

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "arguments.h"
+
 /* Calls `copy` with each trained parameter and its place in the vector. */
 static void each_part(void *module, ag_real *vector, void (*copy)(Tensor *w, ag_real *part))
 {
@@ -59,7 +61,7 @@ Tensor *nn_gradients_to_vector(void *module)
 void nn_vector_to_parameters(void *module, Tensor *vector)
 {
     NN_LAYER((Module *)module);
-    ag_check_pointer(__func__, "vector", vector);
+    check_tensor(__func__, "vector", vector, AG_REAL);
     const AgShape expected = SHAPE(nn_count(module));
     if (!ag_shape_equal(tensor_shape(vector), expected)) {
         ag_usage_error(__func__, "the vector is %s, expected %s, the trained parameters of this %s",

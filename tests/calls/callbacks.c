@@ -116,6 +116,18 @@ static void watch_complete(void)
     ag_backward(f.loss);
 }
 
+static void body(void *unused, int64_t begin, int64_t end)
+{
+    no_body(unused, begin, end);
+    inside();
+}
+
+/* In one part: in another thread, a body must not do what some of the calls do. */
+static void loop_body(void)
+{
+    ag_parallel(1, 1, body, NULL);
+}
+
 static void handler(const char *message)
 {
     inside();
@@ -461,7 +473,7 @@ const Callback callbacks[] = {
 #define CALLBACK(name) { #name, name }
     CALLBACK(custom_forward), CALLBACK(custom_backward), CALLBACK(custom_backward_of_result), CALLBACK(custom_backward_of_grad),
     CALLBACK(custom_backward_of_explain), CALLBACK(custom_tangent), CALLBACK(custom_tangent_of_gradient),
-    CALLBACK(gradcheck), CALLBACK(watch_begun), CALLBACK(watch_complete),
+    CALLBACK(gradcheck), CALLBACK(loop_body), CALLBACK(watch_begun), CALLBACK(watch_complete),
     CALLBACK(error_handler), CALLBACK(destructor), CALLBACK(destructor_of_part), CALLBACK(destructor_at_end),
     CALLBACK(module_destroy), CALLBACK(sequential_forward), CALLBACK(recompute_forward), CALLBACK(optimizer_group),
     CALLBACK(optimizer_states), CALLBACK(optimizer_update), CALLBACK(load_rename), CALLBACK(load_transposed),

@@ -169,13 +169,13 @@ aria-label="Search"><ol id="found" hidden></ol></div><a href="pytorch.html">From
     def search_index(self):
         rows = [row for text in self.texts.values() for row in [[text.title, text.name + ".html", "page"]] + [
             [heading, f"{text.name}.html#{markdown.anchor(heading)}", text.title] for heading in text.headings]]
-        rows += self.reference.missing
         for page in self.reference.pages:
             rows.append([page.name, page.stem + ".html", page.title])
             for entry in page.entries:
                 line = summary(entry)
                 rows += [[name, f"{page.stem}.html#{name}", line] for name in entry.functions + entry.types + entry.constants]
                 rows += [[theirs, f"{page.stem}.html#{entry.anchor}", f"{entry.anchor}: {line}"] for theirs, _ in entry.torch]
+        rows += self.reference.missing                      # behind the names of what is there
         return "const index = " + json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("],[", "],\n[") + ";\n"
 
 
