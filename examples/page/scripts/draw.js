@@ -184,7 +184,7 @@ function heatMap(figure, values, columns, o) {
     // The names of rows need 13 units each.
     const isWide = !room || room[0] >= left + 132, isHigh = !room || !o.rowLabels || room[1] - top - 37 >= 13 * rows;
     const scale = isWide && isHigh ? 36 : 0;
-    const size = room ? Math.min((room[0] - left - 1) / columns, (room[1] - top - scale - 1) / rows) : o.size;
+    const size = room ? Math.max(2, Math.min((room[0] - left - 1) / columns, (room[1] - top - scale - 1) / rows)) : o.size;
     const { most, signed, gap } = o;
     const parts = [svg('rect', { x: left, y: top, width: columns * size, height: rows * size, class: 'ground' })];
     for (let i = 0; i < rows; i++) {
