@@ -22,8 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LARGEST = 600 * 1000
 
 # The sections in their order. Each is a folder of sections/ with section.html and scripts; its texts are in texts.js.
-SECTIONS = ["gradient", "rule", "spiral", "race", "landscape", "norm", "softmax", "geometry", "positions", "transformer", "compress",
-            "bits"]
+SECTIONS = ["gradient", "rule", "spiral", "race", "landscape", "norm", "softmax", "geometry", "positions", "transformer",
+            "compress", "bits"]
 
 # How the text of the section compress is compressed: a network that a page can train in seconds.
 PACKED = ["--layers", "1", "--heads", "2", "--window", "32", "--rate", "10000"]
