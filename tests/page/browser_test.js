@@ -221,7 +221,8 @@ async function atADesk() {
     await b.until("document.querySelector('#landscape .run').disabled", LONG);
     const missed = (await b.value(`[...document.querySelectorAll('#landscape figcaption')].map((e) => e.textContent).join()`))
         .match(/it misses ([\d.]+) %/g).map((told) => Number(told.match(/[\d.]+/)[0]));
-    that('each plane misses nearly all of the curvature', missed.length === 2 && missed.every((m) => m > 95 && m < 100), missed);
+    that('each plane misses nearly all of the curvature', missed.length === 2 && missed.every((m) => m > 95 && m < 100),
+        missed);
     await tabTo(b, '#landscape svg');
     for (let i = 0; i < 10; i++) await b.key('ArrowRight');
     for (let i = 0; i < 10; i++) await b.key('ArrowDown');

@@ -52,7 +52,8 @@ function startLandscape(engine) {
 
     function draw() {
         const logs = found.map(({ map }) => map.map(Math.log10)), all = logs.flat().filter(Number.isFinite);
-        const low = Math.floor(Math.min(...all)), high = Math.max(low + 1, Math.ceil(Math.max(...all))), middle = (SIDE - 1) / 2;
+        const low = Math.floor(Math.min(...all)), high = Math.max(low + 1, Math.ceil(Math.max(...all)));
+        const middle = (SIDE - 1) / 2;
         const size = lecture ? 9 : Math.max(8, Math.min(14, Math.floor(find('.maps', root).clientWidth / SIDE) - 1));
         const names = rowNames(rows), numbers = figures.map((_, i) => numbersOf(names[i], found[i]));
         figures.forEach((figure, i) => {

@@ -4,9 +4,9 @@ addTexts({
     race_intro: [
         'Two networks learn the same easy task: return the input, or at choice its opposite, or a matrix times it. Each ' +
             'is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>; ' +
-            'you can let other connections race. The second figure shows what passes through the blocks: the gradient on its way back, or the signal on its ' +
-            'way forward. Several seeds give a band, from the least to the largest loss. Here are 100 rows, a learning ' +
-            'rate of 0.003 and 200 steps, so the numbers are not those of lesson 6.',
+            'you can let other connections race. The second figure shows what passes through the blocks: the gradient on its ' +
+            'way back, or the signal on its way forward. Several seeds give a band, from the least to the largest loss. ' +
+            'Here are 100 rows, a learning rate of 0.003 and 200 steps, so the numbers are not those of lesson 6.',
         '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。符号を変えて返す課題と、行列を掛' +
             'けて返す課題も選べます。どちらもブロックfを重ねたものです。一方は各ブロックでf(x)を、もう一方は x + f(x) を' +
             '計算します。後者が<em>スキップ接続</em>です。ほかのつなぎ方も選べます。二つ目の図は、ブロックを通るものを示します。逆向きの勾配か、' +
@@ -75,9 +75,9 @@ addTexts({
     rows_rezero: ['x + a f(x): a is learned, from 0 (ReZero)', 'x + a f(x)：aを0から学習（ReZero）'],
     rows_scalars: ['a x + b f(x): both are learned, from 1', 'a x + b f(x)：両方を1から学習'],
     rows_highway: ['highway: a learned gate t, t f(x) + (1 − t) x', 'highway：学習するゲートt、t f(x) + (1 − t) x'],
-    rows_input: ['x + f(x) + c x₀: x₀ is the input, c learned from 0', 'x + f(x) + c x₀：x₀は入力、cを0から学習'],
+    rows_input: ['input skip: x + f(x) + c x₀, x₀ is the input, c learned from 0', '入力スキップ：x + f(x) + c x₀、x₀は入力、cを0から学習'],
     rows_unet: ['U-net: f(x), and late blocks add what early ones read', 'U-net：f(x)。後半のブロックに前半の入力を足す'],
-    'rows_skip-unet': ['x + f(x), U-net: both', 'x + f(x)、U-net：その両方'],
+    'rows_skip-unet': ['skip U-net: U-net with x + f(x)', 'スキップU-net：x + f(x) のU-net'],
     rows_dense: ['DenseNet: f reads all earlier outputs, side by side', 'DenseNet：fは前のすべての出力を並べて読む'],
     rows_streams: ['4 streams: learned matrices mix them', '4ストリーム：学習する行列で混ぜる'],
     rows_stochastic: ['mHC: 4 streams, mixed by doubly stochastic matrices', 'mHC：4ストリーム、二重確率行列で混ぜる'],
