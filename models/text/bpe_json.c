@@ -1,5 +1,5 @@
-/* bpe_json.c: reads the BPE, or the WordPiece, of a tokenizer.json, which the library `tokenizers` writes. Anything in the file that
- * would need other code is refused, because the ids would differ in silence. */
+/* bpe_json.c: reads the BPE, or the WordPiece, of a tokenizer.json, which the library `tokenizers` writes. Anything in the file
+ * that would need other code is refused, because the ids would differ in silence. */
 #include <string.h>
 
 #include "bpe_parts.h"
