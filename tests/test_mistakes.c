@@ -2049,7 +2049,7 @@ START_TEST(vocabularies)
     MISTAKE("kind is 1, expected KAERU_BPE or KAERU_SENTENCE_BPE", kaeru_vocab_bpe(KAERU_WORDS, "text", 4, 300));
     REFUSED("at least 257 tokens", kaeru_vocab_bpe(KAERU_BPE, "text", 4, 256));
     REFUSED("at least 261 tokens", kaeru_vocab_bpe(KAERU_SENTENCE_BPE, "text", 4, 260));
-    MISTAKE("4 is not a KaeruVocabKind", kaeru_vocab_open((KaeruVocabKind)4, missing, missing));
+    MISTAKE("5 is not a KaeruVocabKind", kaeru_vocab_open((KaeruVocabKind)5, missing, missing));
     MISTAKE("vocab_path is NULL", kaeru_vocab_open(KAERU_CHARS, no_text, NULL));
     MISTAKE("vocab_path is NULL", kaeru_vocab_open(KAERU_BPE, no_text, missing));
     REFUSED("cannot be opened", kaeru_vocab_open(KAERU_CHARS, missing, NULL));
@@ -2066,7 +2066,7 @@ START_TEST(vocabularies)
     char *merges, **no_merges = NULL, *pairs = kaeru_vocab_to_text(b, &merges);
     MISTAKE("v is NULL", kaeru_vocab_to_text(no_vocab, &merges));
     MISTAKE("merges is NULL", kaeru_vocab_to_text(v, no_merges));
-    MISTAKE("4 is not a KaeruVocabKind", kaeru_vocab_of_text((KaeruVocabKind)4, "name", "{}", NULL));
+    MISTAKE("5 is not a KaeruVocabKind", kaeru_vocab_of_text((KaeruVocabKind)5, "name", "{}", NULL));
     MISTAKE("name is NULL", kaeru_vocab_of_text(KAERU_CHARS, no_text, "{}", NULL));
     MISTAKE("vocab is NULL", kaeru_vocab_of_text(KAERU_CHARS, "name", no_text, NULL));
     REFUSED("name: ", kaeru_vocab_of_text(KAERU_CHARS, "name", "{", NULL));

@@ -241,7 +241,8 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
     return count;
 }
 
-/* Encodes a word as merge_word or WordPiece does, from the cache if it is there. A long word, or one of many ids, is not cached. */
+/* Encodes a word as merge_word or WordPiece does, from the cache if it is there. A long word, or one of many ids, is not
+ * cached. */
 static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     int32_t whole = b->whole_words ? word_table_find(b->tokens, text, n) : -1;

@@ -1,5 +1,5 @@
-/* bpe_json.c: reads the BPE, or the WordPiece, of a tokenizer.json, which the library `tokenizers` writes. Anything in the file that
- * would need other code is refused, because the ids would differ in silence. */
+/* bpe_json.c: reads the BPE, or the WordPiece, of a tokenizer.json, which the library `tokenizers` writes. Anything in the file
+ * that would need other code is refused, because the ids would differ in silence. */
 #include <string.h>
 
 #include "bpe_parts.h"
@@ -217,7 +217,8 @@ KaeruVocab *bpe_parse_json(void *work, KaeruVocabKind kind, const char *name, co
     uint32_t n_merges = pieces ? 0 : merges->count;
     BpeMerge *merge = ag_alloc_in(r->work, n_merges, sizeof *merge);
     if (!bpe_read_tokens(r->work, of, r->path, r->text, r->raw, r->n, tokens)) return NULL;
-    if ((!pieces && !read_merges(r, merges, of, tokens, merge)) || !bpe_read_ends(name, root, tokens, &begin, &end)) return NULL;
+    if (!pieces && !read_merges(r, merges, of, tokens, merge)) return NULL;
+    if (!bpe_read_ends(name, root, tokens, &begin, &end)) return NULL;
     if (!read_unknown(r, model, tokens, &unknown)) return NULL;
     KaeruVocab *v = bpe_new(tokens, merge, (int32_t)n_merges);
     v->kind = kind;

@@ -135,9 +135,9 @@ KaeruVocab *kaeru_vocab_bpe(KaeruVocabKind kind, const char *text, size_t n, int
  * 256 bytes) becomes the file's `unk_token`; if it has none, it is left out.
  *
  * KAERU_WORDPIECE reads a tokenizer.json of the model WordPiece with the same other parts, but no ByteLevel, and with the
- * decoder WordPiece or none. Each word becomes the longest token with which it begins, then the longest ones of the rest that have
- * "##" before them; a word without such tokens, or of too many characters, is the file's `unk_token`. The file's `truncation`
- * and `padding` are left to the caller: no text is cut, and none gets more ids. */
+ * decoder WordPiece or none. Each word becomes the longest token with which it begins, then the longest ones of the rest that
+ * have "##" before them; a word without such tokens, or of too many characters, is the file's `unk_token`. The file's
+ * `truncation` and `padding` are left to the caller: no text is cut, and none gets more ids. */
 KaeruVocab *kaeru_vocab_open(KaeruVocabKind kind, const char *vocab_path, const char *merges_path);
 /* Writes such a file, for byte pairs GPT-2's two files. */
 bool kaeru_vocab_save(const KaeruVocab *v, const char *vocab_path, const char *merges_path) AG_MUST_CHECK;
