@@ -207,6 +207,8 @@ if [ -n "$browser" ]; then
     finds torch.nn.LayerNorm torch.nn.LayerNorm
     finds 'mutable+data' tensor_mutable_data
     finds gelu ag_gelu
+    finds slogdet torch.slogdet             # a name without one here
+    finds muon nn_muon_new
 else
     echo "no browser: the search is not tested"
 fi
