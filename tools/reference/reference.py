@@ -68,7 +68,8 @@ def missing_names():
             anchor = markdown.anchor(line[3:])
         row = re.match(r"\| `([^`]*)` \| (.*) \|$", line)
         if row:
-            yield from (["torch." + name, "pytorch_names.html#" + anchor, row[2].replace("`", "")] for name in row[1].split(", "))
+            instead = row[2].replace("`", "")
+            yield from (["torch." + name, "pytorch_names.html#" + anchor, instead] for name in row[1].split(", "))
 
 
 # ---- what stands beside an entry -------------------------------------------------------------------------------------
