@@ -542,8 +542,8 @@ static const struct { const char *name; Tensor *(*call)(Hidden *h); } hidden[] =
     HIDDEN(where), HIDDEN(masked_fill), HIDDEN(masked_softmax), HIDDEN(cross_entropy), HIDDEN(linear_cross_entropy),
     HIDDEN(linear_cross_entropy_in_parts), HIDDEN(nll_loss), HIDDEN(kl_div), HIDDEN(label_smoothing), HIDDEN(embedding),
     HIDDEN(index_select), HIDDEN(gather), HIDDEN(logsumexp), HIDDEN(slice), HIDDEN(dropout), HIDDEN(relu), HIDDEN(clamp),
-    HIDDEN(abs), HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d), HIDDEN(attention),
-    HIDDEN(attention_dropout), HIDDEN(attention_added), HIDDEN(attention_grouped), HIDDEN(attention_window),
+    HIDDEN(abs), HIDDEN(sign), HIDDEN(power), HIDDEN(maximum), HIDDEN(conv2d), HIDDEN(max_pool2d), HIDDEN(mean_pool2d),
+    HIDDEN(attention), HIDDEN(attention_dropout), HIDDEN(attention_added), HIDDEN(attention_grouped), HIDDEN(attention_window),
     HIDDEN(attention_causal), HIDDEN(self_attention), HIDDEN(attention_cached), HIDDEN(gru), HIDDEN(lstm), HIDDEN(gru_both),
     HIDDEN(lstm_both),
 };

@@ -31,9 +31,12 @@ UnicodeClass unicode_class(uint32_t code)
 
 static _Noreturn void missing(void)
 {
-    ag_usage_error("unicode", "the page has neither lower case nor normal forms");
+    ag_usage_error("unicode", "the page has neither lower case nor normal forms, nor BERT's words");
 }
 
 bool unicode_is_word(uint32_t code)                                                           { missing(); }
+bool unicode_is_unclean(uint32_t code)                                                        { missing(); }
+bool unicode_is_accent(uint32_t code)                                                         { missing(); }
+bool unicode_is_alone(uint32_t code)                                                          { missing(); }
 char *unicode_lower_each(const char *text, size_t n, size_t *size)                            { missing(); }
 char *unicode_normal_form(UnicodeForm form, const char *text, size_t n, size_t *size)         { missing(); }
