@@ -193,5 +193,6 @@ void report_next(void)
     say("Next:\n"
         "  sh examples/run.sh skip_connection --depth 16     16 blocks in a row; what reaches the first block?\n"
         "  sh examples/run.sh skip_connection --controls     other first weights, another optimizer, other targets\n"
+        "  sh examples/run.sh skip_lab                       fifteen ways to connect blocks, each at its best rate\n"
         "  sh examples/run.sh page                           the same in a browser\n");
 }
