@@ -17,7 +17,7 @@ void ag_parallel(int64_t n, int64_t grain, AgBody *body, void *arg)
     function_ends(before);
 }
 
-static void compute(const char *what, KUnary f, ag_real *y, const ag_real *x, int64_t n)
+static void each_number(const char *what, KUnary f, ag_real *y, const ag_real *x, int64_t n)
 {
     if (n < 0) {
         ag_usage_error(what, "%lld numbers, expected 0 or more", (long long)n);
@@ -30,20 +30,20 @@ static void compute(const char *what, KUnary f, ag_real *y, const ag_real *x, in
 
 void ag_array_exp(ag_real *y, const ag_real *x, int64_t n)
 {
-    compute(__func__, K_EXP, y, x, n);
+    each_number(__func__, K_EXP, y, x, n);
 }
 
 void ag_array_log(ag_real *y, const ag_real *x, int64_t n)
 {
-    compute(__func__, K_LOG, y, x, n);
+    each_number(__func__, K_LOG, y, x, n);
 }
 
 void ag_array_tanh(ag_real *y, const ag_real *x, int64_t n)
 {
-    compute(__func__, K_TANH, y, x, n);
+    each_number(__func__, K_TANH, y, x, n);
 }
 
 void ag_array_sigmoid(ag_real *y, const ag_real *x, int64_t n)
 {
-    compute(__func__, K_SIGMOID, y, x, n);
+    each_number(__func__, K_SIGMOID, y, x, n);
 }
