@@ -208,7 +208,10 @@ function hintFor(grade, all, forward) {
         .map((g) => ({ ...g, rows: g.rows.filter((_, i) => isFinite[i]) }));
     const found = there.rows.every((r) => r.agrees) ? null : ruleHint(there, others) ?? repairHint(forward, there);
     if (found) return found;
-    if (lost) return say('hint_not_finite', { x: show(lost.x, 3) });
+    if (lost) {
+        const at = all.map(({ name }) => `${name} = ${show(lost[name], 3)}`);
+        return say('hint_not_finite', { at: at.join(say('and_then')) });
+    }
     return isNotProportional(there) ? say('hint_dy') : null;
 }
 

@@ -38,8 +38,9 @@ addTexts({
     ],
     rule_wrong: ['✗ Not yet.', '✗ まだ違います。'],
     rule_extra: [
-        'There is no input for the line “{name}”: the forward formula does not use it.',
-        '「{name}」の行に当たる入力がありません。順伝播の式がそれを使っていません。',
+        'There is no input for the line “{name}”: the forward formula does not use it. A line begins with the name of a ' +
+            'gradient, as in “dx = ”.',
+        '「{name}」の行に当たる入力がありません。順伝播の式がそれを使っていません。行は「dx = 」のように、勾配の名前で始めます。',
     ],
     rule_domain: [
         'The forward formula has a finite value and a slope at too few numbers between −100 and 100, so there is ' +
@@ -49,7 +50,8 @@ addTexts({
     rule_yours: ['your {name}', '書いた{name}'],
     rule_measured: ['numerical', '数値微分'],
     rule_ratio: ['ratio', '比'],
-    hint_not_finite: ['yours is not a finite number at x = {x}.', 'x = {x}で、書いた式は有限の数になりません。'],
+    hint_not_finite: ['yours is not a finite number at {at}.', '{at}で、書いた式は有限の数になりません。'],
+    and_then: [', ', '、'],
     hint_exchanged: [
         'this is the gradient of the other input. Exchange {a} and {b}.',
         'これはもう一方の入力の勾配です。{a}と{b}を入れ替えてください。',
