@@ -899,6 +899,15 @@ async function lectureBegins() {
     }
     await b.key('PageUp');
     same('the list follows', await b.value("document.querySelector('#lecture-list').value"), 'spiral');
+    await choose(b, '#lecture-list', 'compress');
+    await b.value("seen('.letters').textContent = 'a line\\n'.repeat(40)");
+    const at = "shown.id + slide + (seen('.letters').scrollTop > 0)";
+    await b.key('ArrowRight');
+    same('the right arrow scrolls a long text', await b.value(at), 'compress1true');
+    await b.key('ArrowLeft');
+    same('the left arrow scrolls back', await b.value(at), 'compress1false');
+    for (let i = 0; i < 20 && await b.value('slide') === 1; i++) await b.key('ArrowRight');
+    same('behind its end comes the next slide', await b.value('shown.id + slide'), 'compress2');
     same('complaints of the console', b.complaints.join('; '), '');
     await b.close();
 }
