@@ -605,7 +605,8 @@ const SLIDE = `(() => {
             const { left, right, top, bottom } = range.getBoundingClientRect();
             if (size < 0.04 * innerHeight) small.add(told + ' ' + size.toFixed(1));
             const lowest = root === bar ? innerHeight : end;
-            if (left < 0 || right > innerWidth || top < 0 || bottom > lowest + 1) outside.add(told);
+            const scrolls = e.closest('.ask p');            // with the next lines of an answer
+            if (left < 0 || right > innerWidth || !scrolls && (top < 0 || bottom > lowest + 1)) outside.add(told);
         }
     }
     const parts = [...figure[0].querySelectorAll('*')].filter((e) => visible(e) && !e.closest('svg *, .letters *'));
@@ -719,11 +720,25 @@ async function slides() {
             const { figure, end, outside, small } = await b.value(SLIDE);
             that(`${what}: the answer is above the figure`, answer[0] > 0 && answer[1] > answer[0] && answer[1] <= figure[0],
                 `${answer}, ${figure}`);
-            that(`${what}: some of the figure is left`, figure[1] <= end && figure[1] - figure[0] >= 0.25 * height, figure);
+            that(`${what}: an answer leaves the figure its room`, figure[1] <= end && figure[1] - figure[0] >= 0.6 * height,
+                figure);
             same(`${what}: what an answer cuts off`, outside, '');
+            const hidden = `(({ scrollTop, scrollHeight, clientHeight }) =>
+                [scrollTop, scrollHeight - scrollTop - clientHeight])(seen('.ask p'))`;
+            for (let rest = await b.value(hidden), last = -1; rest[1] > 1 && rest[0] > last;) {
+                last = rest[0];
+                same(`${what}: a mark says that the answer goes on`, await b.value("Boolean(seen('.ask.more'))"), true);
+                await b.key('a');
+                await b.value(DRAWN);
+                rest = await b.value(hidden);
+                that(`${what}: the next lines of the answer`, rest[0] > last, rest);
+            }
+            same(`${what}: no mark at its end`, await b.value("Boolean(seen('.ask.more'))"), false);
             same(`${what}: letters in the answer`, small, '');
             await b.key('c');
             await b.value(DRAWN);
+            that(`${what}: the question beside its controls`, await b.value(`(({ top, height }) => top > 0 && height > 20)
+                (seen('.ask summary b').getBoundingClientRect())`));
             const controls = await b.value(`[...shown.querySelectorAll('.controls :is(button, select, input)')]
                 .filter((e) => !e.closest('.off')).filter((e) => !e.getClientRects().length
                 || e.getBoundingClientRect().bottom > document.querySelector('#lecture-bar').getBoundingClientRect().top)
@@ -778,6 +793,121 @@ async function lecture() {
     same('nothing behind the last section', await b.value(shown), SECTIONS[SECTIONS.length - 1]);
     await b.key('Escape');
     same('all sections', await b.value(shown), SECTIONS.join());
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// The kinds of controls: which keys they keep for themselves in a lecture.
+const KINDS = { 'input[type=text]': 'a c arrows', textarea: 'a c arrows', 'input[type=number]': 'arrows',
+    'input[type=range]': 'arrows', '[role=slider]': 'arrows', 'svg[data-cells]': 'arrows', '.letters': 'arrows',
+    'input[type=checkbox]': '', 'input[type=file]': '', select: '', button: '', summary: '' };
+
+// After a control of each kind has been used, the keys of a lecture do what its bar says.
+async function keysAfterControls() {
+    const b = await ready('gradient?lecture=true&lang=en', { width: 1280, height: 720 });
+    same('kinds of controls that this test leaves out', await b.value(`[...document.querySelectorAll(
+        'main :is(input, select, textarea, button, summary, [tabindex="0"])')]
+        .filter((e) => !e.matches(${JSON.stringify(Object.keys(KINDS).join())})).map((e) => e.outerHTML).join()`), '');
+    // Goes to the slide of the first control of that kind, and gives it the focus. Returns whether there is one.
+    const use = (kind) => b.value(`(() => {
+        if (!lecture) setLecture(true);
+        for (const section of sections()) {
+            for (const n of slidesOf(section)) {
+                showSection(section, n);
+                setSettings(true);
+                const control = seen(${JSON.stringify(kind)});
+                if (!control) continue;
+                control.focus();
+                return document.activeElement === control;
+            }
+        }
+        return false;
+    })()`);
+    const place = "shown.id + slide + (stepperInView()?.at() ?? '')";
+    const has = (name) => b.value(`document.documentElement.classList.contains('${name}')`);
+    for (const [kind, kept] of Object.entries(KINDS)) {
+        const keeps = kept.split(' ');
+        that(`${kind} has the focus`, await use(kind));
+        await b.key('a');
+        same(`${kind}: A shows the answer`, await b.value("Boolean(seen('.ask[open]'))"), !keeps.includes('a'));
+        await use(kind);
+        await b.key('c');
+        same(`${kind}: C closes the controls`, await has('settings'), keeps.includes('c'));
+        if (!keeps.includes('c')) {
+            for (let i = 0; i < 2; i++) {
+                await b.key('c');
+                same(`${kind}: C, once more`, await has('settings'), i === 0);
+            }
+        }
+        await use(kind);
+        const before = await b.value(place);
+        await b.key('ArrowRight');
+        same(`${kind}: the right arrow goes on`, await b.value(place) !== before, !keeps.includes('arrows'));
+        await use(kind);
+        const isField = !['button', 'summary'].includes(kind);
+        if (isField) {
+            await b.key('Escape');
+            same(`${kind}: Esc drops the focus`, `${await has('lecture')} ${await has('settings')}
+                ${await b.value('document.activeElement.localName')}`, 'true true\n                h2');
+        }
+        await b.key('Escape');
+        same(`${kind}: Esc closes the controls`, `${await has('lecture')} ${await has('settings')}`, 'true false');
+        await b.key('Escape');
+        same(`${kind}: Esc leaves`, await has('lecture'), false);
+    }
+    same('complaints of the console', b.complaints.join('; '), '');
+    await b.close();
+}
+
+// A lecture begins at the section in view, and its list jumps.
+async function lectureBegins() {
+    const b = await ready('?lang=en', { width: 1280, height: 720 });
+    const press = "document.querySelector('#lecture').click()";
+    const toTop = async () => {
+        await b.value('scrollTo({ top: 0, behavior: "instant" })');
+        await b.value(DRAWN);
+    };
+    await b.value(press);
+    same('without a section: the first', await b.value('shown.id'), SECTIONS[0]);
+    await b.key('Escape');
+    await b.value(`document.querySelector('#sections a[href="#heads"]').click()`);
+    await b.value(DRAWN);
+    await toTop();
+    await b.value(press);
+    same('the section that was chosen', await b.value('shown.id'), 'heads');
+    for (let i = 0; i < 3; i++) await b.key('PageDown');
+    const last = await b.value('shown.id');
+    that('turned to another section', last !== 'heads');
+    await b.key('Escape');
+    await toTop();
+    await b.value(press);
+    same('the section that was left', await b.value('shown.id'), last);
+    await b.key('Escape');
+    await b.value("document.querySelector('#norm').scrollIntoView({ behavior: 'instant' })");
+    await b.value(DRAWN);
+    await toTop();
+    await b.value(press);
+    same('the section that was read', await b.value('shown.id'), 'norm');
+    same('the list has the sections', await b.value(`[...document.querySelectorAll('#lecture-list option')]
+        .map((e) => e.value).join()`), SECTIONS.join());
+    same('the list shows the section', await b.value("document.querySelector('#lecture-list').value"), 'norm');
+    for (const id of [SECTIONS[SECTIONS.length - 1], 'spiral']) {
+        await choose(b, '#lecture-list', id);
+        same(`the list jumps to ${id}`, await b.value('shown.id + slide'), `${id}1`);
+        await b.key('ArrowRight');
+        that('then the arrow keys go on', id !== 'spiral' || await b.value('shown.id') === 'race');
+    }
+    await b.key('PageUp');
+    same('the list follows', await b.value("document.querySelector('#lecture-list').value"), 'spiral');
+    await choose(b, '#lecture-list', 'compress');
+    await b.value("seen('.letters').textContent = 'a line\\n'.repeat(40)");
+    const at = "shown.id + slide + (seen('.letters').scrollTop > 0)";
+    await b.key('ArrowRight');
+    same('the right arrow scrolls a long text', await b.value(at), 'compress1true');
+    await b.key('ArrowLeft');
+    same('the left arrow scrolls back', await b.value(at), 'compress1false');
+    for (let i = 0; i < 20 && await b.value('slide') === 1; i++) await b.key('ArrowRight');
+    same('behind its end comes the next slide', await b.value('shown.id + slide'), 'compress2');
     same('complaints of the console', b.complaints.join('; '), '');
     await b.close();
 }
@@ -885,7 +1015,7 @@ async function smallest() {
 
 async function run() {
     const atHome = [atADesk, names, sentences, packedTexts, strangeUse, onAPhone, narrow, links, looks, smallest];
-    for (const part of [...atHome, lecture, projectors, slides]) await part();
+    for (const part of [...atHome, lecture, keysAfterControls, lectureBegins, projectors, slides]) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });

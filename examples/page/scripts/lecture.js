@@ -6,7 +6,8 @@
 const sections = () => [...document.querySelectorAll('main > section')];
 const numberOf = (id) => sections().findIndex((s) => s.id === id) + 1;
 
-let lecture = false, shown = null, slide = 1;               // shown: the section of the lecture
+// shown: the section of the lecture; before it, the one that was last in view or chosen.
+let lecture = false, shown = null, slide = 1;
 
 function sectionInView() {
     if (lecture) return shown;
@@ -39,12 +40,13 @@ function showPlace() {
     const at = sections().indexOf(shown), slides = slidesOf(shown), n = slides.indexOf(slide);
     find('#lecture-place').textContent = `${at + 1} / ${sections().length}`
         + (slides.length > 1 ? ` · ${n + 1} / ${slides.length}` : '');
+    find('#lecture-list').value = shown.id;
     find('#lecture-back').disabled = at === 0 && n === 0;
     find('#lecture-on').disabled = at === sections().length - 1 && n === slides.length - 1;
 }
 
 function setLecture(on, n = 1) {
-    const section = sectionInView() ?? sections()[0];
+    const section = shown ?? sections()[0];
     lecture = on;
     document.documentElement.classList.toggle('lecture', on);
     find('#lecture-bar').hidden = !on;
@@ -57,22 +59,37 @@ function setLecture(on, n = 1) {
     showSection(section, slidesOf(section).includes(n) ? n : 1);
 }
 
-// The controls of the figure are in the place of the question, or not.
+// The controls of the figure are seen, or not. A control that is hidden leaves the focus to the heading.
 function setSettings(on) {
     document.documentElement.classList.toggle('settings', on);
     find('#lecture-settings').setAttribute('aria-pressed', String(on));
-    if (!on) return;
-    closeAnswers();
-    seen('.figure .controls :is(input, select, button):enabled')?.focus();
+    find('h2', shown).focus({ preventScroll: true });
+    if (on) closeAnswers();
 }
 
 const closeAnswers = () => shown.querySelectorAll('.ask').forEach((e) => { e.open = false; });
 
-// The answer is in the place of the question, or not.
+// Scrolls by what is seen of the text, if there is more of it. Returns whether there was.
+function scrollOn(text, n) {
+    const { scrollTop, scrollHeight, clientHeight } = text;
+    const more = n > 0 ? scrollTop + clientHeight < scrollHeight - 1 : scrollTop > 0;
+    if (more) text.scrollBy({ top: n * clientHeight, behavior: 'instant' });
+    return more;
+}
+
+// The answer is in the place of the question, or the next lines of it, or the question again.
 function turnAnswer() {
     setSettings(false);
     const ask = seen('.ask');
-    if (ask) ask.open = !ask.open;
+    if (ask.open && scrollOn(find('p', ask), 1)) return;
+    ask.open = !ask.open;
+    find('p', ask).scrollTop = 0;
+}
+
+// Whether lines of the answer wait below those that are seen.
+function markAnswer(ask) {
+    const { scrollTop, scrollHeight, clientHeight } = find('p', ask);
+    ask.classList.toggle('more', scrollTop + clientHeight < scrollHeight - 1);
 }
 
 // The first of these that the lecture shows.
@@ -86,11 +103,12 @@ function turn(n) {
     else if (other) showSection(other, n > 0 ? 1 : slidesOf(other).pop());
 }
 
-// What the arrow keys do: a step of the figure that is seen; behind its last step comes the next slide.
+// What the arrow keys do: a step of the figure that is seen, or the next lines of its text; behind the last comes the next
+// slide.
 function onward(n) {
-    const stepper = stepperInView();
+    const stepper = stepperInView(), text = seen('.letters');
     if (stepper && !stepper.ended(n)) stepper.by(n);
-    else turn(n);
+    else if (!text || !scrollOn(text, n)) turn(n);
 }
 
 // The keys of a lecture. PageUp and PageDown are those of remote controls.
@@ -99,23 +117,28 @@ const LECTURE_KEYS = {
     a() { turnAnswer(); }, c() { setSettings(!document.documentElement.classList.contains('settings')); },
     ' '() { seen('button.main:enabled')?.click(); },
     Escape() {
-        if (!document.documentElement.classList.contains('settings')) return setLecture(false);
-        setSettings(false);
-        find('h2', shown).focus();
+        if (document.activeElement.matches(FIELDS)) find('h2', shown).focus();
+        else if (document.documentElement.classList.contains('settings')) setSettings(false);
+        else setLecture(false);
     },
 };
 
+// What keeps a key for itself. A list has the other two arrow keys to choose with.
+const WRITTEN = 'input[type=text], textarea', MOVED = 'input:is([type=range], [type=number]), [role=slider], [data-cells], pre';
+const PRESSED = 'button, summary, select, input:is([type=checkbox], [type=file])';
+const FIELDS = `${WRITTEN}, ${MOVED}, select, input`;
+const KEPT = { a: WRITTEN, c: WRITTEN, ArrowLeft: `${WRITTEN}, ${MOVED}`, ArrowRight: `${WRITTEN}, ${MOVED}`,
+    ' ': `${WRITTEN}, ${PRESSED}` };
+
 function lectureKey(event) {
-    const own = event.target.closest?.('input, select, textarea, [role=slider], [data-cells], pre');
-    const free = ['PageUp', 'PageDown', 'Escape'].includes(event.key);
-    const act = LECTURE_KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!act || own && !free || event.key === ' ' && event.target.closest('button, summary')) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key, act = LECTURE_KEYS[key];
+    if (!act || event.isComposing || KEPT[key] && event.target.closest?.(KEPT[key])) return;
     act();
     event.preventDefault();
 }
 
 function startSections() {
-    const list = find('#sections'), titles = JSON.parse(find('#lessons').textContent);
+    const list = find('#sections'), jump = find('#lecture-list'), titles = JSON.parse(find('#lessons').textContent);
     sections().forEach((section, i) => {
         const heading = find('h2', section);
         heading.dataset.number = i + 1;
@@ -128,7 +151,15 @@ function startSections() {
         }, section);
         const to = element('a', { href: `#${section.id}`, 'data-text': `${section.id}_short` });
         list.append(element('li', {}, to));
+        const choice = element('option', { value: section.id });
+        onLanguage(() => { choice.textContent = `${i + 1} ${say(`${section.id}_short`)}`; });
+        jump.append(choice);
     });
+    jump.addEventListener('change', () => showSection(find(`#${jump.value}`)));
+    for (const ask of document.querySelectorAll('.ask')) {
+        ask.addEventListener('toggle', () => markAnswer(ask));
+        find('p', ask).addEventListener('scroll', () => markAnswer(ask));
+    }
     for (const to of document.querySelectorAll('a[href^="#"]')) {
         to.addEventListener('click', (event) => {
             if (event.ctrlKey || event.metaKey || event.shiftKey) return;   // for another window
@@ -146,7 +177,11 @@ function startSections() {
     // A picture of a lecture has the size that the texts around it leave.
     const sizes = new ResizeObserver(() => { if (lecture) requestAnimationFrame(drawAgain); });
     for (const part of document.querySelectorAll('.figure svg, .fills')) sizes.observe(part);
-    addEventListener('scroll', noteChange, { passive: true });
+    // The button of the lecture is above all sections: a reader who scrolls up to it keeps the one before.
+    addEventListener('scroll', () => {
+        if (!lecture && find('#lecture').getBoundingClientRect().bottom < 0) shown = sectionInView();
+        noteChange();
+    }, { passive: true });
     whereNow = () => sectionInView()?.id ?? '';
 }
 

@@ -50,10 +50,13 @@ const texts = {
     lecture_keys: [
         'Lecture mode fills the screen with one figure and its question. ← and → step through the figure, and then go on ' +
             'to the next one. PageUp and PageDown, the keys of a remote control, turn to the next figure at once. A shows ' +
-            'the answer, C the controls; the space bar presses the blue button.',
+            'the answer, and then the rest of a long one; C shows the controls; the space bar presses the blue button. ' +
+            'A text field or a slider keeps such keys until you press Esc. The lecture begins at the section that you ' +
+            'saw last.',
         '講義モードでは、問いと図がひとつずつ、画面いっぱいに表示されます。← → で図を一歩ずつ進め、端まで行くと次の図へ移' +
-            'ります。PageUpとPageDown（リモコンのキー）は、すぐに次の図へ移ります。Aで答え、Cで設定を表示し、スペースキー' +
-            'で青いボタンを押します。',
+            'ります。PageUpとPageDown（リモコンのキー）は、すぐに次の図へ移ります。Aで答え（長い答えは続きも）、Cで設定を表示' +
+            'し、スペースキーで青いボタンを押します。入力欄やスライダーを操作しているときは、先にEscを押してください。講義' +
+            'は、最後に見ていた節から始まります。',
     ],
     save_figure: ['Save figure:', '図を保存：'],
     save_svg: ['SVG', 'SVG'],
