@@ -52,7 +52,8 @@ function startBackward(engine, sorter) {
         const where = say('backward_where', { k: at, n: trace.steps.length,
             side: say(part[0] === 'e' ? 'flow_encoder' : 'flow_decoder'), part: say(`part_${part.replace(/^._|\d$/g, '')}`) });
         const rule = roleNames(node);
-        return `<p class="where">${where}</p><p class="meaning"><code>${node.op}</code>: ${say(part.includes('plus') ? 'op_add_skip' : `op_${node.op}`)}</p>`
+        const meaning = say(part.includes('plus') ? 'op_add_skip' : `op_${node.op}`);
+        return `<p class="where">${where}</p><p class="meaning"><code>${node.op}</code>: ${meaning}</p>`
             + `<p class="gradient">${rule}</p>`;
     }
 

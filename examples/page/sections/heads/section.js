@@ -61,8 +61,8 @@ function startHeads(engine) {
         [...maps.children].forEach((figure, h) => {
             const map = weights.slice(each * h, each * (h + 1));
             find('figcaption', figure).textContent = say('heads_map', { n: h + 1 });
-            heatMap(figure, map, LENGTH, { most: 1, size, gap: 1, fills: true, ...named, tell: (r, c, v) => say('map_cell', { row: labels[r],
-                column: labels[c], place: r + 1, read: c + 1, weight: v.toFixed(3) }) });
+            heatMap(figure, map, LENGTH, { most: 1, size, gap: 1, fills: true, ...named, tell: (r, c, v) => say('map_cell', {
+                row: labels[r], column: labels[c], place: r + 1, read: c + 1, weight: v.toFixed(3) }) });
             find('svg', figure).setAttribute('aria-label', `${say('heads_map', { n: h + 1 })}: ${labels.map((row, r) => {
                 const line = map.slice(LENGTH * r, LENGTH * (r + 1)), most = line.indexOf(Math.max(...line));
                 return say('map_text', { row, column: labels[most], place: most + 1, weight: show(line[most], 2) });

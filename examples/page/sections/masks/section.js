@@ -25,9 +25,9 @@ function startMasks(engine) {
         const size = find('#masks-maps').clientWidth < 500 ? 21 : 30;       // two maps beside each other on a phone
         const labels = words.map((_, i) => `${i + 1}`), named = (i) => `${i + 1} ${words[i]}`;
         [['scores', 3, true], ['weights', 1, false], ['gradient', 1, true]].forEach(([key, most, signed], k) => {
-            heatMap(figures[k], look[key], N, { most, size, gap: 1, signed, fills: true, rowLabels: labels, columnLabels: labels,
-                tell: (r, c, v) => say('masks_cell', { query: named(r), key: named(c), what: say(`masks_${key}`),
-                    value: v === 0 ? '0' : show(v, 3) }) + (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
+            heatMap(figures[k], look[key], N, { most, size, gap: 1, signed, fills: true, rowLabels: labels,
+                columnLabels: labels, tell: (r, c, v) => say('masks_cell', { query: named(r), key: named(c),
+                    what: say(`masks_${key}`), value: v === 0 ? '0' : show(v, 3) }) + (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
             find('svg', figures[k]).setAttribute('aria-label', say('numbers_text', { what: say(`masks_${key}`),
                 numbers: words.map((_, r) => `${named(r)}: ${look[key].slice(N * r, N * (r + 1)).map((v) => show(v, 2))
                     .join(' ')}`).join('; ') }));

@@ -28,8 +28,8 @@ addTexts({
     masks_zeros: ['No gradient at all for: {words}.', '勾配がまったく届かない単語：{words}。'],
     masks_no_zeros: ['Each key and value gets a gradient.', 'どのキーとバリューにも、勾配が届きます。'],
     masks_ask: [
-        '<b>What gradient reaches a key that no position can see? And if weights are set to 0 after the softmax?</b> Predict, ' +
-            'then switch the masks.',
+        '<b>What gradient reaches a key that no position can see? And if weights are set to 0 after the softmax?</b> ' +
+            'Predict, then switch the masks.',
         '<b>どの位置からも見えないキーに届く勾配は、いくつでしょう。ソフトマックスの後で重みを0にすると、どうなるでしょう。' +
             '</b> 予想してから、マスクを切り替えてください。',
     ],
