@@ -361,6 +361,7 @@ async function sentences() {
     await b.key(' ');
     same('and of the padding', await b.value(crosses), 18);
     const told = () => b.value(text('#masks-state'));
+    that('sums that are equal', (await told()).startsWith('Each row of weights has the sum 1.'), await told());
     that('no gradient for the padding', (await told()).includes('5 ∅ · 6 ∅'), await told());
     await choose(b, '#masks .after', '1');
     that('hidden after the softmax', /to 0\.\d+\. Each key/.test(await told()), await told());
@@ -609,6 +610,21 @@ const SLIDE = `(() => {
             if (left < 0 || right > innerWidth || !scrolls && (top < 0 || bottom > lowest + 1)) outside.add(told);
         }
     }
+    // What lies on another: the lines of texts, and controls.
+    const items = [...shown.querySelectorAll('button, input, select, textarea')].filter(visible)
+        .map((e) => ({ e, told: e.id || e.textContent, rects: [box(e)] }));
+    const lines = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
+    while (lines.nextNode()) {
+        const text = lines.currentNode, e = text.parentElement;
+        range.selectNodeContents(text);
+        if (text.data.trim() && visible(e) && !e.closest('svg, .letters, option, .ask p')) {
+            items.push({ e, told: text.data.trim().slice(0, 30), rects: [...range.getClientRects()] });
+        }
+    }
+    const lap = (a, c) => Math.min(a.right, c.right) - Math.max(a.left, c.left) > 2
+        && Math.min(a.bottom, c.bottom) - Math.max(a.top, c.top) > 0.3 * Math.min(a.height, c.height);
+    const onOthers = items.flatMap((a, i) => items.slice(i + 1).filter((c) => !a.e.contains(c.e) && !c.e.contains(a.e)
+        && a.rects.some((r) => c.rects.some((s) => lap(r, s)))).map((c) => a.told + ' / ' + c.told));
     const parts = [...figure[0].querySelectorAll('*')].filter((e) => visible(e) && !e.closest('svg *, .letters *'));
     const frame = box(figure[0]);
     for (const e of parts) {
@@ -621,7 +637,7 @@ const SLIDE = `(() => {
     const span = (e) => [box(e).top, box(e).bottom];
     return { at: shown.id + ' ' + slide, questions: ask.length, figures: figure.length,
         heading: box(shown.querySelector('h2')).top, question: span(ask[0]), figure: span(figure[0]), end, full,
-        outside: [...outside].join('; '), small: [...small].join('; ') };
+        onOthers: onOthers.join('; '), outside: [...outside].join('; '), small: [...small].join('; ') };
 })()`;
 const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))';
 
@@ -639,7 +655,8 @@ async function slideIsRight(b, what, height) {
     that(`${what}: its parts fill the figure`, s.full >= 0.6 * below, `${s.full} of ${below}`);
     same(`${what}: parts that are cut off`, s.outside, '');
     same(`${what}: letters below 4 % of the height`, s.small, '');
-    same(`${what}: texts on others`, await b.value(ON_OTHERS), '');
+    same(`${what}: texts in pictures on others`, await b.value(ON_OTHERS), '');
+    same(`${what}: texts or controls on others`, s.onOthers, '');
 }
 
 const PICTURES = 'main :is(.figure, .fills, svg[id], canvas)';
@@ -693,6 +710,85 @@ const KINDS_OF_STEPS = `(() => {
     }
     return [...kinds.values()];
 })()`;
+
+// Slides whose contents a reader decides, on two projectors: each exercise with a wrong and a right rule, and long sentences.
+async function contents() {
+    const long = ['猫は🍕とラーメンを食べたが、東京のシマウマは食べなかった。', 'x'.repeat(2000), 'the bear '.repeat(222), '👩‍👩‍👧'.repeat(250)];
+    for (const [width, height, lang] of [[1280, 720, 'ja'], [1920, 1080, 'en'], [1280, 720, 'en'], [1920, 1080, 'ja']]) {
+        const b = await ready(`rule?lecture=true&lang=${lang}&next-step=2`, { width, height });
+        const right = (what) => slideIsRight(b, `${width} ${lang}, ${what}`, height);
+        const show = (id, n) => b.value(`showSection(document.querySelector('#${id}'), ${n})`);
+        for (let i = 0; i < await b.value("document.querySelectorAll('#rule-exercises option').length"); i++) {
+            await show('rule', 1);
+            await choose(b, '#rule-exercises', i);
+            await b.key(' ');
+            await right(`exercise ${i}, wrong`);
+            await b.key('PageDown');
+            same(`exercise ${i}: what is wrong has a slide`, await b.value('shown.id + slide'), 'rule2');
+            await right(`exercise ${i}, wrong`);
+            await show('rule', 1);
+            await b.value("document.querySelector('#rule-answer').click()");
+            await right(`exercise ${i}, right`);
+        }
+        for (const sentence of width > 1280 ? [] : lang === 'ja' ? long.slice(0, 2) : long.slice(2)) {
+            const what = `a sentence to ${sentence.slice(-9)}`;
+            for (const id of ['tokens', 'next']) await choose(b, `#${id}-sentence`, sentence);
+            for (const n of [1, 2]) {
+                await show('tokens', n);
+                await right(what);
+            }
+            for (const drawn of [false, true]) {
+                for (let k = 0; k < (drawn ? 3 : 0); k++) await b.value("document.querySelector('#next .line').click()");
+                for (const n of [1, 2, 3]) {
+                    await show('next', n);
+                    await right(drawn ? `${what} and more` : what);
+                    that(`${what}, ${drawn}: it is on slide ${n}`, drawn ? await b.value("Boolean(seen('#next-list .token'))")
+                        : (await b.value(text('#next-list'))).endsWith(sentence.slice(-9)));
+                }
+            }
+        }
+        await b.close();
+    }
+}
+
+// Pictures of slides fill their place; the tiles of the backward pass are few and have short names and a scale each.
+async function maps() {
+    for (const lang of ['en', 'ja']) {
+        const b = await ready(`heads?lecture=true&lang=${lang}&heads=2`, { width: 1280, height: 720 });
+        const show = (id, n) => b.value(`showSection(document.querySelector('#${id}'), ${n})`);
+        const share = `[...shown.querySelectorAll('.maps svg')].filter((e) => e.getClientRects().length).map((e) => {
+            const [ground, place] = [e.querySelector('.ground'), e].map((part) => part.getBoundingClientRect());
+            return Math.min(ground.width / place.width, ground.height / (place.height - 135));
+        })`;
+        for (const [id, n] of [['heads', 2], ['masks', 1], ['masks', 2]]) {
+            await show(id, n);
+            await b.value(DRAWN);
+            const shares = await b.value(share);
+            that(`${lang}, ${id} ${n}: maps fill their place`, shares.length === 2 && Math.min(...shares) > 0.9, shares);
+        }
+        await show('gradient', 2);
+        const question = await b.value("seen('.ask summary').textContent");
+        that(`${lang}: no stepper, no steps in the question`, !/[Ss]tep|ステップ/.test(question), question);
+        await show('backward', 2);
+        const wrong = await b.value(`(() => {
+            const wrong = [], stepper = stepperInView();
+            for (stepper.go(1);; stepper.by(1)) {
+                const all = [...shown.querySelectorAll('#tiles figure')], told = shown.querySelector('.words').textContent;
+                const bad = all.length > 4 || all.some((e) => /[a-z]\\.|\\d\\.[a-z]/.test(e.textContent))
+                    || all.some((e) => e.querySelectorAll('svg text').length < 2)
+                    || /skip connection|スキップ接続/.test(told) !== /(: \\+|：＋)/.test(told) || ${ON_OTHERS};
+                if (bad) wrong.push(stepper.at() + ' ' + bad);
+                if (stepper.ended(1)) return wrong.join('; ');
+            }
+        })()`);
+        same(`${lang}: steps with many tiles, long names, or without a scale`, wrong, '');
+        await b.close();
+    }
+    const b = await ready('next?lang=en&next-step=200&drawn=5', { width: 1280, height: 900 });
+    same('no tokens of another training', await b.value("document.querySelectorAll('#next-list .token').length"), 0);
+    that('what it does meanwhile', (await b.value(text('#next-list'))).endsWith('Training again …'));
+    await b.close();
+}
 
 // The steps of each slide, its answer, and its controls.
 async function slides() {
@@ -1015,7 +1111,7 @@ async function smallest() {
 
 async function run() {
     const atHome = [atADesk, names, sentences, packedTexts, strangeUse, onAPhone, narrow, links, looks, smallest];
-    for (const part of [...atHome, lecture, keysAfterControls, lectureBegins, projectors, slides]) await part();
+    for (const part of [...atHome, lecture, keysAfterControls, lectureBegins, contents, maps, projectors, slides]) await part();
 }
 
 run().then(() => finish(), (error) => { finish(error); process.exit(); });

@@ -175,38 +175,42 @@ function bars(target, values, o) {
 // ---- heat maps -------------------------------------------------------------------------------------------------------
 
 // A matrix as cells of `size` pixels, in a lecture as large as there is room for, with a scale below if there is room. options:
-// { most, size, gap, signed, rowLabels, columnLabels, tell, text }.
+// { most, size, gap, signed, rowLabels, columnLabels, tell, text, fills }: in a lecture cells are squares, unless `fills`.
 // 0 has the color of the paper and `most` is blue; or, if signed, -most is blue and most is vermilion.
 // tell(row, column, value) is the text for a cell that is pointed at, touched, or reached by the arrow keys; it comes below.
 function heatMap(figure, values, columns, o) {
     const picture = find('svg', figure), rows = values.length / columns, room = lectureRoom(picture);
     const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1;
     // The names of rows need 13 units each.
-    const isWide = !room || room[0] >= left + 132, isHigh = !room || !o.rowLabels || room[1] - top - 37 >= 13 * rows;
+    const isWide = !room || room[0] >= left + LEAST_SCALE, isHigh = !room || !o.rowLabels || room[1] - top - 37 >= 13 * rows;
     const scale = isWide && isHigh ? 36 : 0;
-    const size = room ? Math.max(2, Math.min((room[0] - left - 1) / columns, (room[1] - top - scale - 1) / rows)) : o.size;
+    let [wide, high] = [o.size, o.size];
+    if (room) {
+        [wide, high] = [(room[0] - left - 1) / columns, (room[1] - top - scale - 1) / rows].map((v) => Math.max(2, v));
+        if (!o.fills) wide = high = Math.min(wide, high);
+    }
     const { most, signed, gap } = o;
-    const parts = [svg('rect', { x: left, y: top, width: columns * size, height: rows * size, class: 'ground' })];
+    const parts = [svg('rect', { x: left, y: top, width: columns * wide, height: rows * high, class: 'ground' })];
     for (let i = 0; i < rows; i++) {
         for (let j = 0; j < columns; j++) {
-            parts.push(svg('rect', { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap,
+            parts.push(svg('rect', { x: left + j * wide, y: top + i * high, width: wide - gap, height: high - gap,
                 ...shade(values[i * columns + j] / most, signed) }));
         }
     }
-    (o.columnLabels ?? []).forEach((label, j) => parts.push(svg('text', { x: left + (j + 0.5) * size, y: top - 5,
+    (o.columnLabels ?? []).forEach((label, j) => parts.push(svg('text', { x: left + (j + 0.5) * wide, y: top - 5,
         class: 'cell', 'text-anchor': 'middle' }, label)));
-    (o.rowLabels ?? []).forEach((label, i) => parts.push(svg('text', { x: left - 6, y: top + (i + 0.5) * size + 4,
+    (o.rowLabels ?? []).forEach((label, i) => parts.push(svg('text', { x: left - 6, y: top + (i + 0.5) * high + 4,
         class: 'cell', 'text-anchor': 'end' }, label)));
-    const below = top + rows * size;
-    if (scale) parts.push(...colorScale(left, below + 8, o));
-    parts.push(svg('rect', { class: 'pointed', width: size - gap, height: size - gap, fill: 'none', visibility: 'hidden' }));
-    const [width, height] = room ?? [Math.max(left + columns * size + 1, left + 132), below + scale];
+    const below = top + rows * high;
+    if (scale) parts.push(...colorScale(left, below + 8, Math.min(SCALE, room ? room[0] - left - 1 : SCALE), o));
+    parts.push(svg('rect', { class: 'pointed', width: wide - gap, height: high - gap, fill: 'none', visibility: 'hidden' }));
+    const [width, height] = room ?? [Math.max(left + columns * wide, left + SCALE + 3) + 1, below + scale];
     picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
     picture.setAttribute('width', width);
     picture.setAttribute('height', height);
     picture.replaceChildren(...parts);
     if (!figure.map) startPointing(figure);
-    figure.map = { values, columns, rows, left, top, size, tell: o.tell };
+    figure.map = { values, columns, rows, left, top, wide, high, tell: o.tell };
     figure.point();
 }
 
@@ -214,11 +218,15 @@ function heatMap(figure, values, columns, o) {
 const shade = (t, signed) => ({ fill: signed && t > 0 ? VERMILION : BLUE,
     'fill-opacity': Math.min(1, Math.abs(t)).toFixed(3) });
 
-// text(v) is written at both ends and in the middle.
-function colorScale(x, y, { most, signed, text = (v) => show(v, 2) }) {
-    const pieces = 32, wide = 4, from = signed ? -1 : 0;
+const SCALE = 128, LEAST_SCALE = 96;                        // how wide a scale is
+
+// A scale that is `width` wide. text(v) is written at both ends, and in the middle if there is room.
+function colorScale(x, y, width, { most, signed, text = (v) => show(v, 2).replace(' × ', '×') }) {
+    const pieces = 32, wide = width / pieces, from = signed ? -1 : 0;
     const ends = signed ? [[-most, 0], [0, 0.5], [most, 1]] : [[0, 0], [most / 2, 0.5], [most, 1]];
     const anchors = { 0: 'start', 0.5: 'middle', 1: 'end' };
+    const [first, middle, last] = ends.map(([v]) => textWidth(text(v)));
+    if (middle / 2 + Math.max(first, last) + 5 > width / 2) ends.splice(1, 1);
     return [svg('rect', { x, y, width: pieces * wide, height: 9, class: 'ground' }),
         ...Array.from({ length: pieces }, (_, i) => svg('rect', { x: x + i * wide, y, width: wide, height: 9,
             ...shade(from + (1 - from) * (i + 0.5) / pieces, signed) })),
@@ -234,20 +242,20 @@ function startPointing(figure) {
     picture.setAttribute('tabindex', 0);
     picture.setAttribute('data-cells', '');
     figure.point = (to = at) => {
-        const { values, columns, rows, left, top, size, tell } = figure.map;
+        const { values, columns, rows, left, top, wide, high, tell } = figure.map;
         at = to && to[0] < rows && to[1] < columns ? to : null;
         const mark = find('.pointed', picture);
         mark.setAttribute('visibility', at ? 'visible' : 'hidden');
         told.textContent = at ? tell(at[0], at[1], values[at[0] * columns + at[1]]) : '';
         if (!at) return;
-        mark.setAttribute('x', left + at[1] * size);
-        mark.setAttribute('y', top + at[0] * size);
+        mark.setAttribute('x', left + at[1] * wide);
+        mark.setAttribute('y', top + at[0] * high);
     };
     const pointer = (event) => {
-        const { columns, rows, left, top, size } = figure.map, box = picture.getBoundingClientRect();
-        const wide = picture.viewBox.baseVal.width / box.width;
-        const column = Math.floor(((event.clientX - box.left) * wide - left) / size);
-        const row = Math.floor(((event.clientY - box.top) * wide - top) / size);
+        const { columns, rows, left, top, wide, high } = figure.map, box = picture.getBoundingClientRect();
+        const zoom = picture.viewBox.baseVal.width / box.width;
+        const column = Math.floor(((event.clientX - box.left) * zoom - left) / wide);
+        const row = Math.floor(((event.clientY - box.top) * zoom - top) / high);
         if (row >= 0 && row < rows && column >= 0 && column < columns) figure.point([row, column]);
     };
     picture.addEventListener('pointermove', pointer);

@@ -56,6 +56,7 @@ function makeTraining(root, o) {
         // Where a chart marks the step, once there is a choice.
         get marker() { return history.length > 1 ? shown : undefined; },
         get running() { return runner.running; },
+        get waiting() { return wanted > 0; },               // for the step of the link
         stop() {
             wanted = 0;
             runner.stop();

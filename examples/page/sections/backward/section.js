@@ -1,6 +1,7 @@
 // The backward pass of the Transformer of the section before, step by step.
 
 function startBackward(engine, sorter) {
+    const MOST_TILES = 4;
     let trace, known = null;                                // known: the version of the sorter in the trace
 
     const stepper = makeStepper(find('#backward-stepper'), () => {
@@ -51,7 +52,8 @@ function startBackward(engine, sorter) {
         const where = say('backward_where', { k: at, n: trace.steps.length,
             side: say(part[0] === 'e' ? 'flow_encoder' : 'flow_decoder'), part: say(`part_${part.replace(/^._|\d$/g, '')}`) });
         const rule = roleNames(node);
-        return `<p class="where">${where}</p><p class="meaning"><code>${node.op}</code>: ${say(`op_${node.op}`)}</p>`
+        const meaning = say(part.includes('plus') ? 'op_add_skip' : `op_${node.op}`);
+        return `<p class="where">${where}</p><p class="meaning"><code>${node.op}</code>: ${meaning}</p>`
             + `<p class="gradient">${rule}</p>`;
     }
 
@@ -78,8 +80,7 @@ function startBackward(engine, sorter) {
         }
         for (const give of current.gives) {
             const target = trace.nodes[give.node];
-            const path = target.leaf ? target.name.split('.') : [];
-            const name = { name: (lecture ? path.slice(-2) : path).join('.') };
+            const name = target.leaf ? { name: lecture ? shortName(target.name) : target.name } : {};
             if (give.before) {
                 made.push([target, give.before, 'tile_before'], [target, give.part, 'tile_adds'],
                     [target, give.sum, 'tile_sum']);
@@ -87,7 +88,14 @@ function startBackward(engine, sorter) {
                 made.push([target, give.part, target.leaf ? 'tile_weight' : 'tile_gives', name]);
             }
         }
-        return made;
+        return lecture ? fewTiles(node, made) : made;
+    }
+
+    // At most four, for a slide: the weights are left out first; of a product, the first factor and what the second one gets.
+    function fewTiles(node, made) {
+        const kept = node.op === 'matmul' ? [made[0], ...made.slice(2, 4)] : made;
+        return [...kept.filter(([, , key]) => key !== 'tile_weight'), ...kept.filter(([, , key]) => key === 'tile_weight')]
+            .slice(0, MOST_TILES);
     }
 
     // All of them are in their places before the first is drawn: a lecture gives each its share of the width.
@@ -100,7 +108,7 @@ function startBackward(engine, sorter) {
         all.forEach(([node, values], i) => {
             const columns = columnsOf(node), size = Math.max(6, Math.min(20, Math.floor(300 / columns)));
             find('svg', figures[i]).setAttribute('aria-label', captions[i].replace(/<[^>]*>/g, ''));
-            heatMap(figures[i], values, columns, { most: mostOf(values), size, gap: 1, signed: true,
+            heatMap(figures[i], values, columns, { most: mostOf(values), size, gap: 1, signed: true, fills: true,
                 tell: (r, c, v) => say('tile_cell', { row: r + 1, column: c + 1, value: show(v, 4) }) });
         });
     }
@@ -110,6 +118,12 @@ function startBackward(engine, sorter) {
 
     sorter.drawn = draw;
     onLanguage(draw, find('#backward'));
+}
+
+// The name of a weight in formulas: W_K for that of the layer of the keys.
+function shortName(name) {
+    const [of, last] = name.split('.').slice(-2), place = 'QKVO'[of] ?? of.match(/^w_(\d)$/)?.[1];
+    return { weight: 'W', bias: 'b', a_2: 'γ', b_2: 'β' }[last] + (place ? `_${place}` : '');
 }
 
 // Which part of the model each operation belongs to, by the names of the weights: { of: node -> part, order: the parts }.

@@ -16,7 +16,7 @@ addTexts({
     part_embed: ['embed', '埋め込み'],
     part_norm: ['norm', '正規化'],
     part_self: ['self-attention', 'セルフアテンション'],
-    part_source: ['attention to source', '入力へのアテンション'],
+    part_source: ['cross-attention', 'クロスアテンション'],
     part_forward: ['feed-forward', 'フィードフォワード'],
     part_plus: ['+', '＋'],
     part_generator: ['generator', '出力層'],
@@ -40,8 +40,12 @@ addTexts({
         '行全体をずらしたり伸縮したりする変化は効きません。だから勾配のその部分は取り除かれます。',
     ],
     op_add: [
-        'a sum hands the same gradient to both sides. This is the way on which gradients survive many layers.',
-        '和は、両側に同じ勾配を渡します。層が多くても勾配が消えないのは、この道があるからです。',
+        'a sum hands the same gradient to both sides.',
+        '和は、両側に同じ勾配を渡します。',
+    ],
+    op_add_skip: [
+        'a sum hands the same gradient to both sides. This is a skip connection: on its way gradients survive many layers.',
+        '和は、両側に同じ勾配を渡します。これはスキップ接続です。層が多くても勾配が消えないのは、この道があるからです。',
     ],
     op_relu: ['only where the value was above 0 does the gradient pass.', '値が0より大きかったところだけ、勾配が通ります。'],
     op_matmul: [
@@ -49,13 +53,13 @@ addTexts({
         'それぞれの因数は、勾配ともう一方の因数の積を受け取ります。',
     ],
     op_masked_softmax: [
-        'the weights of attention: a row sums to 1, so what one weight gains the others lose, and a row of the result ' +
-            'sums to 0.',
-        'アテンションの重みです。行の和は1なので、ひとつが増えればほかは減ります。結果の各行の和は0になります。',
+        'the weights of attention: a row sums to 1, so what one weight gains the others lose, and a row of the gradient ' +
+            'that it gives sums to 0.',
+        'アテンションの重みです。行の和は1なので、ひとつが増えればほかは減ります。渡す勾配の各行の和は0になります。',
     ],
     op_permute: [
-        'only the order changes, so the gradient is put back in order.',
-        '順序が変わるだけなので、勾配を元の順序に戻します。',
+        'only the order of the axes changes, so the gradient gets the old order back.',
+        '軸の順序が変わるだけなので、勾配を元の順序に戻します。',
     ],
     op_reshape: ['only the shape changes.', '形が変わるだけです。'],
     op_scale: ['times a constant, so the gradient is multiplied by it, too.', '定数倍なので、勾配にも同じ数を掛けます。'],
@@ -74,15 +78,15 @@ addTexts({
     tile_cell: ['row {row}, column {column}: {value}', '{row}行{column}列：{value}'],
     backward_ask: [
         '<b>Where does the first gradient of the encoder come from?</b> It has no loss of its own. Predict, then choose ' +
-            '“attention to source”, and step to the encoder.',
+            '“cross-attention” (attention to the source), and step from there to the encoder.',
         '<b>エンコーダの最初の勾配は、どこから来るのでしょう。</b> エンコーダ自身には損失がありません。予想してから「' +
-            '入力へのアテンション」を選び、エンコーダまで進んでください。',
+            'クロスアテンション」（入力へのアテンション）を選び、エンコーダまで進んでください。',
     ],
     backward_answer: [
-        'From the decoder’s attention to the source, by two ways that add: by the values, which say what is taken, and ' +
+        'From the decoder’s cross-attention, by two ways that add: by the values, which say what is taken, and ' +
             'by the keys, which say where the decoder looks. So the encoder learns to put into each digit’s row both ' +
             'what it is and how it is found.',
-        'デコーダの「入力へのアテンション」から、二つの道を通って来て、足し合わされます。何を受け取るかを決める値（バリ' +
+        'デコーダのクロスアテンションから、二つの道を通って来て、足し合わされます。何を受け取るかを決める値（バリ' +
             'ュー）と、どこを見るかを決めるキーです。だからエンコーダは、各数字の行に、それが何であるかと、どう見つける' +
             'かの両方を入れることを学びます。',
     ],

@@ -59,8 +59,8 @@ addTexts({
         '✓ 1バイトずつ展開すると、同じ文に戻りました。',
     ],
     compress_ask: [
-        '<b>Which letters of a word are expensive, and where in the text?</b> Predict, then look at the colors.',
-        '<b>コストが高いのは、単語の中のどの文字、テキストのどこでしょう。</b> 予測してから、色を見てください。',
+        '<b>Which letters of a word take many bits, and where in the text?</b> Predict, then look at the colors.',
+        '<b>ビットを多く使うのは、単語のどの文字でしょう。テキストではどこでしょう。</b> 予想してから、色を見てください。',
     ],
     compress_answer: [
         'The first letters of a word, where it is open which word comes; its last letters are nearly free. The text ' +

@@ -95,6 +95,16 @@ addTexts({
         '{u}は{n}か所で使われています。{u}が少し増えると、それぞれの場所が、ほかの場所では{u}が動かないかのように、{y' +
             '}を自分の分だけ変えます。変化は足し合わされるので、場所ごとの勾配も足し合わされます。',
     ],
+    check_ask: [
+        '<b>Does the numerical gradient agree to the last digit?</b> Predict, then move a number.',
+        '<b>数値微分は、最後の桁まで一致するでしょうか。</b> 予想してから、数を動かしてください。',
+    ],
+    check_answer: [
+        'No: it is the slope between two points, 0.01 to the left and to the right, not the slope at the point itself. ' +
+            'Floats are rounded, too. So a gradient check does not ask for equal numbers, only for a small difference.',
+        'いいえ。これは左右に0.01だけ離れた二点の間の傾きで、その点での傾きではありません。floatの丸めの誤差もあります。' +
+            'だから勾配確認では、等しいことではなく、差が小さいことを確かめます。',
+    ],
     gradient_other_ask: [
         '<b>Which variable changes {y} most?</b> Predict, then step to the end.',
         '<b>{y}を最も大きく変える変数はどれでしょう。</b> 予想してから、最後のステップまで進んでください。',

@@ -32,7 +32,7 @@ function startHeads(engine) {
         chart(find('#heads-loss'), { height: 220, x: [0, STEPS], y: [0, 2.5], xLabel: say('axis_step'),
             yLabel: say('heads_loss'), marker: training.marker, curves: [...found].filter(([, points]) => points.length)
                 .map(([n, points]) => ({ points, color: COLORS[n][0], dash: COLORS[n][1], label: String(n) })) });
-        const right = say('heads_right', { n: heads, percent: show(100 * look.right, 3) });
+        const right = say('heads_right', { n: heads, percent: (100 * look.right).toFixed(1) });
         const state = `${training.words('heads_untrained')} ${right}`;
         find('#heads-state').textContent = state;
         find('#heads-loss').setAttribute('aria-label', state);
@@ -61,8 +61,8 @@ function startHeads(engine) {
         [...maps.children].forEach((figure, h) => {
             const map = weights.slice(each * h, each * (h + 1));
             find('figcaption', figure).textContent = say('heads_map', { n: h + 1 });
-            heatMap(figure, map, LENGTH, { most: 1, size, gap: 1, ...named, tell: (r, c, v) => say('map_cell', { row: labels[r],
-                column: labels[c], place: r + 1, read: c + 1, weight: v.toFixed(3) }) });
+            heatMap(figure, map, LENGTH, { most: 1, size, gap: 1, fills: true, ...named, tell: (r, c, v) => say('map_cell', {
+                row: labels[r], column: labels[c], place: r + 1, read: c + 1, weight: v.toFixed(3) }) });
             find('svg', figure).setAttribute('aria-label', `${say('heads_map', { n: h + 1 })}: ${labels.map((row, r) => {
                 const line = map.slice(LENGTH * r, LENGTH * (r + 1)), most = line.indexOf(Math.max(...line));
                 return say('map_text', { row, column: labels[most], place: most + 1, weight: show(line[most], 2) });

@@ -16,8 +16,8 @@ addTexts({
     heads_first: ['first', '最初'],
     heads_untrained: ['Not trained yet.', '未学習。'],
     heads_right: [
-        'In 64 other words, {percent} % of the places are right (heads: {n}).',
-        'ほかの64個の単語では、{percent}%の位置で正解です（ヘッド：{n}）。',
+        'Right places in 64 other words: {percent} % (heads: {n}).',
+        'ほかの64個の単語での正解率：{percent}%（ヘッド{n}個）。',
     ],
     heads_loss: ['loss, by number of heads', 'ヘッドの数ごとの損失'],
     heads_map: ['Head {n}', 'ヘッド{n}'],

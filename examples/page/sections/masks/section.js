@@ -8,11 +8,11 @@ function startMasks(engine) {
 
     // A cross in each cell that is hidden.
     function cross(figure, mask) {
-        const { left, top, size } = figure.map;
+        const { left, top, wide, high } = figure.map;
         const lines = mask.flatMap((visible, i) => {
             if (visible) return [];
-            const x = left + (i % N) * size, y = top + Math.floor(i / N) * size, far = size - 5;
-            return [`M${x + 4},${y + 4}l${far - 4},${far - 4}m0,${4 - far}l${4 - far},${far - 4}`];
+            const x = left + (i % N) * wide + 4, y = top + Math.floor(i / N) * high + 4, across = wide - 9, down = high - 9;
+            return [`M${x},${y}l${across},${down}m0,${-down}l${-across},${down}`];
         });
         find('svg', figure).append(svg('path', { d: lines.join(''), stroke: INK, fill: 'none', 'pointer-events': 'none' }));
     }
@@ -25,9 +25,9 @@ function startMasks(engine) {
         const size = find('#masks-maps').clientWidth < 500 ? 21 : 30;       // two maps beside each other on a phone
         const labels = words.map((_, i) => `${i + 1}`), named = (i) => `${i + 1} ${words[i]}`;
         [['scores', 3, true], ['weights', 1, false], ['gradient', 1, true]].forEach(([key, most, signed], k) => {
-            heatMap(figures[k], look[key], N, { most, size, gap: 1, signed, rowLabels: labels, columnLabels: labels,
-                tell: (r, c, v) => say('masks_cell', { query: named(r), key: named(c), what: say(`masks_${key}`),
-                    value: v === 0 ? '0' : show(v, 3) }) + (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
+            heatMap(figures[k], look[key], N, { most, size, gap: 1, signed, fills: true, rowLabels: labels,
+                columnLabels: labels, tell: (r, c, v) => say('masks_cell', { query: named(r), key: named(c),
+                    what: say(`masks_${key}`), value: v === 0 ? '0' : show(v, 3) }) + (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
             find('svg', figures[k]).setAttribute('aria-label', say('numbers_text', { what: say(`masks_${key}`),
                 numbers: words.map((_, r) => `${named(r)}: ${look[key].slice(N * r, N * (r + 1)).map((v) => show(v, 2))
                     .join(' ')}`).join('; ') }));
@@ -38,7 +38,8 @@ function startMasks(engine) {
         const sums = look.sums.map((v) => Number(v.toFixed(2)));
         find('#masks-words').textContent = say('masks_line', { words: words.map((_, i) => named(i)).join(' · ') });
         const zeros = look.keys.flatMap((v, i) => v === 0 ? [named(i)] : []);
-        const added = say('masks_sums', { least: show(Math.min(...sums)), most: show(Math.max(...sums)) });
+        const least = Math.min(...sums), most = Math.max(...sums);
+        const added = say(least === most ? 'masks_sum' : 'masks_sums', { least: show(least), most: show(most) });
         find('#masks-state').textContent = `${added} `
             + say(zeros.length ? 'masks_zeros' : 'masks_no_zeros', { words: zeros.join(' · ') });
     }

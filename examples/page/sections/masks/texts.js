@@ -24,12 +24,13 @@ addTexts({
     masks_hidden: ['Hidden.', '隠れています。'],
     masks_line: ['Rows are queries, columns are keys: {words}.', '行はクエリ、列はキー：{words}。'],
     masks_sums: ['The rows of weights have sums from {least} to {most}.', '重みの各行の和：{least}から{most}。'],
+    masks_sum: ['Each row of weights has the sum {least}.', '重みの各行の和：どれも{least}。'],
     masks_zeros: ['No gradient at all for: {words}.', '勾配がまったく届かない単語：{words}。'],
     masks_no_zeros: ['Each key and value gets a gradient.', 'どのキーとバリューにも、勾配が届きます。'],
     masks_ask: [
-        '<b>What gradient gets a key that is hidden from all? And if weights are set to 0 after the softmax?</b> Predict, ' +
-            'then switch the masks.',
-        '<b>すべての位置から隠れたキーに届く勾配は、いくつでしょう。ソフトマックスの後で重みを0にすると、どうなるでしょう。' +
+        '<b>What gradient reaches a key that no position can see? And if weights are set to 0 after the softmax?</b> ' +
+            'Predict, then switch the masks.',
+        '<b>どの位置からも見えないキーに届く勾配は、いくつでしょう。ソフトマックスの後で重みを0にすると、どうなるでしょう。' +
             '</b> 予想してから、マスクを切り替えてください。',
     ],
     masks_answer: [

@@ -1,7 +1,7 @@
 // The next word: a small model learns sentences here, and the reader chooses how a word is drawn from its probabilities.
 
 function startNext(engine) {
-    const STEPS = 200, LINE = 12, MOST_DRAWN = 200;
+    const STEPS = 200, LINE = 12, MOST_DRAWN = 200, MOST_LETTERS = 200;
     const root = find('#next'), sentence = find('#next-sentence'), seed = find('.seed', root);
     const temperature = find('#next-temperature'), k = find('#next-k'), p = find('#next-p');
     let learned = null;                                     // the language of the model's sentences
@@ -44,6 +44,22 @@ function startNext(engine) {
             numbers: tokens.map(({ bytes, chosen }) => `${tokenText(bytes)} ${percent(chosen)}`).join(', ') }));
     }
 
+    // The sentence and the tokens behind it: on a slide, as much of the end as has room. The tokens of a training that is not
+    // yet where the link was made are others.
+    function drawText(tokens) {
+        const list = find('#next-list'), begin = element('span', { role: 'listitem' });
+        const shown = training.waiting ? [] : tokens.map((bytes, i) => tokenElement(bytes, i + 1));
+        if (training.waiting && drawn) shown.push(element('span', { role: 'listitem' }, say('next_again')));
+        const letters = [...sentence.value || say('next_example')], all = letters.length;
+        const fill = () => {
+            begin.textContent = (letters.length < all ? '…' : '') + letters.join('');
+            list.replaceChildren(begin, ...shown);
+        };
+        letters.splice(0, all - MOST_LETTERS);
+        for (fill(); isTooFull(list) && letters.length; fill()) letters.splice(0, 4);
+        for (; isTooFull(list) && shown.length; fill()) shown.shift();
+    }
+
     const percent = (v) => v === 0 ? '0' : `${show(100 * v, v < 0.1 ? 1 : 2)} %`;
 
     function look(more = drawn) {
@@ -69,7 +85,7 @@ function startNext(engine) {
         find('#next-trained').textContent = state;
         find('#next-loss').setAttribute('aria-label', state);
         find('#next-state').innerHTML = say('next_state', { kept: found.kept, vocab: found.vocab });
-        find('#next-list').replaceChildren(...found.drawn.map((bytes, i) => tokenElement(bytes, i + 1)));
+        drawText(found.drawn);
         find('.forget', root).disabled = drawn === 0;
         training.drawButtons();
     }

@@ -6,7 +6,7 @@ addTexts({
             'heads, begins with random weights, and learns here from 500 small sentences about animals, in some seconds. ' +
             'Then it goes on with your sentence. Temperature, top k and top p decide how a token is drawn: a bar is the ' +
             'probability to be drawn, the dashed frame is what the model says.',
-        '言語モデルは、{#tokens}節のトークンのそれぞれに、次に来る確率を与えます。このモデルは1層、ヘッド二つで、乱数の' +
+        '言語モデルは、第{#tokens}節のトークンのそれぞれに、次に来る確率を与えます。このモデルは1層、ヘッド二つで、乱数の' +
             '重みから始め、動物についての短い文500個を、ここで数秒で学びます。そのあと、入力した文の続きを書きます。温度、' +
             'top k、top pが、トークンの選び方を決めます。棒は選ばれる確率、破線の枠はモデルが与えた確率です。',
     ],
@@ -25,7 +25,8 @@ addTexts({
     next_draw: ['Draw a token', 'ひとつ選ぶ'],
     next_line: ['To the end of the sentence', '文の終わりまで'],
     next_forget: ['Only my sentence', '入力した文だけ'],
-    next_list: ['Tokens that were drawn', '選ばれたトークン'],
+    next_list: ['The sentence, and the tokens that were drawn', '文と、選ばれたトークン'],
+    next_again: ['Training again …', '学習し直しています…'],
     next_ask: [
         '<b>What do temperature 0, top k 1 and a very small top p have in common? And what does temperature 3 do?</b> ' +
             'Predict, then train and move them.',
@@ -37,7 +38,7 @@ addTexts({
             'the bars equal: tokens that make no sense are drawn. Top k keeps the k best ones, top p the fewest that have ' +
             'the probability p together, so it keeps more where the model is uncertain. Write another animal: the ' +
             'bars of its food change, because attention looks back at it.',
-        '三つとも、いつも最も確率の高いトークンを選びます（貪欲法）。乱数のシードには、よりません。温度が高いと棒の高さが' +
+        '三つとも、いつも最も確率の高いトークンを選びます（貪欲法）。結果は乱数のシードに左右されません。温度が高いと棒の高さが' +
             'そろい、意味の通らないトークンも選ばれます。top kは上位k個を残します。top pは、合計がpに達する最少の個数を残' +
             'すので、モデルに確信がないところほど多く残ります。別の動物を書くと、食べ物の棒が変わります。アテンションが' +
             '動物を振り返って見るからです。',

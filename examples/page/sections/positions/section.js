@@ -17,8 +17,8 @@ function startPositions(engine) {
         const size = Math.max(4, Math.min(12, Math.floor(Math.min(380, figure.clientWidth || 380) / n)));
         heatMap(figure, look.table, n, { most: 1, size, gap: 0, signed: true,
             tell: (r, c, v) => say('positions_cell', { position: r, dimension: c, value: show(v, 4) }) });
-        const { left, top, size: drawn } = figure.map;
-        find('svg', figure).append(svg('rect', { x: left, y: top + at * drawn, width: n * drawn, height: drawn, fill: 'none',
+        const { left, top, wide, high } = figure.map;
+        find('svg', figure).append(svg('rect', { x: left, y: top + at * high, width: n * wide, height: high, fill: 'none',
             stroke: INK, 'stroke-width': 1.5 }));
         find('svg', figure).setAttribute('aria-label', say('positions_table_text', { n: LENGTH, width: n }));
         const row = look.table.slice(at * n, (at + 1) * n), products = look.products.slice(at * LENGTH, (at + 1) * LENGTH);

@@ -29,9 +29,11 @@ addTexts({
         '<b>iを動かすと、内積の曲線はどうなるでしょう。</b> 予想してから動かしてください。',
     ],
     positions_answer: [
-        'It moves along and keeps its form: the product of two positions is a sum of cosines of their distance, and its ' +
-            'largest value, D/2, is at distance 0. So attention can learn “two words before” once for all positions.',
-        '形を保ったまま横に動きます。二つの位置の内積は、距離の余弦の和です。最大値D/2になるのは距離0のときです。だから' +
-            'アテンションは、「二つ前の単語」を見ることを一度学べば、どの位置でも使えます。',
+        'It moves along and keeps its form: the product of two positions depends only on their distance, as a sum of ' +
+            'cosines, one for each frequency. Its largest value, D/2, is at distance 0. PE(i + k) is PE(i), rotated by ' +
+            'angles that depend on k, not on i. So attention can learn “two words before” once for all positions.',
+        '形を保ったまま横に動きます。内積は位置の差だけで決まり、周波数ごとの余弦の和です。最大値D/2になるのは距' +
+            '離0のときです。PE(i + k)はPE(i)を回転したもので、角度はkで決まり、iに依存しません。だからアテンションは、「二つ' +
+            '前の単語」を見ることを一度学べば、どの位置でも使えます。',
     ],
 });

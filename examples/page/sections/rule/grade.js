@@ -151,13 +151,13 @@ function gradeRules({ inputs, rules, trees }, points) {
 const someOf = (list, n) => (list.length <= n ? list : Array.from({ length: n }, (_, i) =>
     list[Math.round(i * (list.length - 1) / (n - 1 || 1))]));
 
-// Six rows to look at, near 0: some that agree and some that do not.
-function rowsToShow({ rows }) {
+// `n` rows to look at, near 0: some that agree and some that do not.
+function rowsToShow({ rows }, n) {
     const near = rows.filter((r) => [r.x, r.z].every((v) => v !== 0 && Math.abs(v) <= 2));
     const wrongIn = (all) => all.filter((r) => !r.agrees).sort((a, b) => a.x - b.x);
     const right = near.filter((r) => r.agrees).sort((a, b) => a.x - b.x), wrong = wrongIn(wrongIn(near).length ? near : rows);
-    const wrongOnes = someOf(wrong, Math.max(3, 6 - right.length));
-    return [...wrongOnes, ...someOf(right, 6 - wrongOnes.length)].sort((a, b) => a.x - b.x);
+    const wrongOnes = someOf(wrong, Math.max(Math.ceil(n / 2), n - right.length));
+    return [...wrongOnes, ...someOf(right, n - wrongOnes.length)].sort((a, b) => a.x - b.x);
 }
 
 // Six points for the library's check, whose step is 0.01: near 0, and where the slopes around a point are alike.

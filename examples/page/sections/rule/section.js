@@ -51,7 +51,7 @@ function startRule(engine) {
         }
         const wrong = result?.wrong ?? [];
         report.hidden = wrong.length === 0;
-        report.innerHTML = wrong.map(table).join('');
+        report.innerHTML = wrong.map((grade) => table(grade, lecture && wrong.length > 1 ? 3 : 6)).join('');
         verdict.className = 'words';
         verdict.textContent = '';
         if (!result) return;
@@ -62,13 +62,13 @@ function startRule(engine) {
             : [say('rule_wrong'), ...hints].join(' '));
     }
 
-    function table(grade) {
+    function table(grade, rows) {
         const { name, inputs } = grade;
         const head = [...inputs, 'dy', say('rule_yours', { name: `d${name}` }), say('rule_measured'), say('rule_ratio')];
         const line = (r) => [...inputs.map((v) => r[v]), r.dy, r.given, r.right, r.given / r.right]
             .map((v) => `<td>${show(v, 5)}</td>`).join('');
         return `<thead><tr>${head.map((h) => `<th scope="col">${h}</th>`).join('')}</tr></thead><tbody>`
-            + rowsToShow(grade).map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${line(r)}</tr>`).join('') + '</tbody>';
+            + rowsToShow(grade, rows).map((r) => `<tr class="${r.agrees ? '' : 'bad'}">${line(r)}</tr>`).join('') + '</tbody>';
     }
 
     const press = () => {

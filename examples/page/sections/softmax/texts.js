@@ -37,6 +37,6 @@ addTexts({
             'attention cannot learn to look elsewhere. Divided by √dₖ, the curves are flat: neither the weights nor the ' +
             'gradient depend on dₖ.',
         '割らなければ、ひとつの重みが1に、ほかは0に近づき、ソフトマックスを通る勾配は0に近づきます。アテンションは、ほか' +
-            'を見ることを学べません。√dₖで割ると曲線は平らで、重みも勾配もdₖによりません。',
+            'を見ることを学べません。√dₖで割ると曲線は平らで、重みも勾配もdₖに依存しません。',
     ],
 });

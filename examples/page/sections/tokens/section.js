@@ -11,13 +11,15 @@ function startTokens(engine) {
         const look = engine.json('tokens_look', new TextEncoder().encode(text).length, n, ROWS, WIDTH), { tokens } = look;
         find('output[for=tokens-merges]').textContent = n;
         const newest = n > 0 ? say('tokens_newest', { token: tokenText(look.newest), n }) : say('tokens_bytes');
-        find('#tokens-list').replaceChildren(...tokens.slice(0, SHOWN).map(({ id, bytes }) => tokenElement(bytes, id)));
-        if (tokens.length > SHOWN) {
-            const more = say('tokens_more', { n: tokens.length - SHOWN });
-            find('#tokens-list').append(element('span', { role: 'listitem' }, more));
-        }
         find('#tokens-state').textContent = say('tokens_state', { letters: [...text].length, tokens: tokens.length })
             + ` ${look.same ? say('tokens_same') : ''} ${newest}`;
+        const list = find('#tokens-list'), shown = tokens.slice(0, SHOWN).map(({ id, bytes }) => tokenElement(bytes, id));
+        const more = element('span', { role: 'listitem' }), rest = () => tokens.length - shown.length;
+        const fill = () => {
+            more.textContent = say('tokens_more', { n: rest() });
+            list.replaceChildren(...shown, ...(rest() ? [more] : []));
+        };
+        for (fill(); isTooFull(list) && shown.length; fill()) shown.pop();
         const cell = (v) => `<td style="background:rgb(var(--${v < 0 ? 'vermilion' : 'blue'}-rgb) / ${
             Math.min(0.45, 0.2 * Math.abs(v)).toFixed(3)})">${v.toFixed(1).replace('-', '−')}</td>`;
         const head = ['token', 'id', 'row'].map((key) => `<th scope="col"${key === 'row' ? ` colspan="${WIDTH}"` : ''}>${

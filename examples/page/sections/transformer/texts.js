@@ -44,9 +44,9 @@ addTexts({
     ],
     transformer_answer: [
         'A diagonal from the upper right to the lower left: the digit that is written at place 1 is read at place 6, ' +
-            'and so on. Go back to step 0 in the history, choose “attention to source” in section {#backward}, and see ' +
+            'and so on. Go back to step 0 in the history, choose “cross-attention” in section {#backward}, and see ' +
             'which gradient taught it.',
         '右上から左下への対角線になります。1番目に書く数字は6番目から読む、というようにです。履歴のステップ0に戻り、第' +
-            '{#backward}節で「入力へのアテンション」を選ぶと、どの勾配がそれを教えたかが見えます。',
+            '{#backward}節で「クロスアテンション」を選ぶと、どの勾配がそれを教えたかが見えます。',
     ],
 });
