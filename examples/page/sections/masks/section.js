@@ -27,7 +27,8 @@ function startMasks(engine) {
         [['scores', 3, true], ['weights', 1, false], ['gradient', 1, true]].forEach(([key, most, signed], k) => {
             heatMap(figures[k], look[key], N, { most, size, gap: 1, signed, fills: true, rowLabels: labels,
                 columnLabels: labels, tell: (r, c, v) => say('masks_cell', { query: named(r), key: named(c),
-                    what: say(`masks_${key}`), value: v === 0 ? '0' : show(v, 3) }) + (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
+                    what: say(`masks_${key}`), value: v === 0 ? '0' : show(v, 3) }) +
+                    (look.mask[N * r + c] ? '' : ` ${say('masks_hidden')}`) });
             find('svg', figures[k]).setAttribute('aria-label', say('numbers_text', { what: say(`masks_${key}`),
                 numbers: words.map((_, r) => `${named(r)}: ${look[key].slice(N * r, N * (r + 1)).map((v) => show(v, 2))
                     .join(' ')}`).join('; ') }));
