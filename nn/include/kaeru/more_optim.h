@@ -23,7 +23,7 @@ Optimizer *nn_rmsprop_new_with(void *module, NnRMSprop options);
  * O(u) is nearly orthogonal: x = u / max(|u|, 1e-7), and five steps of x = 3.4445 x - 4.775 x x^T x + 2.0315 x x^T x x^T x
  * (Newton and Schulz), always in float32; torch.optim.Muon computes them in bfloat16. s is sqrt(max(1, R/C)) or, with
  * match_adamw, 0.2 sqrt(max(R, C)). `rest` has the options of the other parameters. nn_optimizer_set_lr changes both rates: the
- * others are a group with the learning-rate factor rest.lr / lr. */
+ * others are a group with the learning-rate factor rest.lr / lr, which a further nn_optimizer_group of them needs, too. */
 typedef struct { double lr, momentum, weight_decay; bool nesterov, match_adamw; AgAdam rest; } NnMuon;
 /* PyTorch's defaults: momentum 0.95 with nesterov, weight decay 0.1, and nn_adamw_options. */
 #define nn_muon_options(lr, adam_lr) \

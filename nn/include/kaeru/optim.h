@@ -33,7 +33,8 @@ Optimizer *nn_sgd_new_with(void *module, AgSgd options);
 
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay
  * and learning-rate factor (GPT: decay on matrices only). At first all parameters are in one group.
- * Returns how many moved. */
+ * With nn_muon_new, the factor is that of Muon's rate: rest.lr / lr for parameters of `rest`. Returns
+ * how many moved. */
 int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NnNamedTensor *p, void *arg), void *arg,
                        double weight_decay, double lr_factor);
 /* Returns whether a parameter has less than two dimensions: a function for nn_optimizer_group. */
