@@ -84,8 +84,8 @@ int main(int argc, char **argv)
             nn_sequential_activation(net, AG_TANH);
         }
     }
-    train(net);
     Csv *csv = csv_open("differential_equation.csv", "x,u,solution");
+    train(net);
     largest_error(net, csv);
     csv_close(csv);
     ag_free(net);

@@ -177,6 +177,7 @@ int main(int argc, char **argv)
         "curvature in the plane, and the lengths of its directions), and draws them.",
         options });
     setup_check(&chosen);
+    ag_free(example_path("landscape.csv"));     /* makes the folder before the training */
     AgScope data = ag_begin(AG_NO_GRAD);
     ag_seed((uint64_t)example_seed());
     Tensor *x = tensor_normal(SHAPE(deep_rows, WIDTH), 0, 1), *y = setup_target(&chosen, x);

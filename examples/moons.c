@@ -84,8 +84,8 @@ int main(int argc, char **argv)
         nn_sequential_add(net, nn_linear_new(i == 0 ? 2 + TIMES : 64, i == 4 ? 2 : 64));
         if (i < 4) nn_sequential_activation(net, AG_SILU);
     }
-    train(net);
     Csv *csv = csv_open("moons.csv", "left,x,y");
+    train(net);
     AgScope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(POINTS, 2), 0, 1);
     for (int left = TIMES; left >= 0; left--) {

@@ -130,6 +130,7 @@ int main(int argc, char **argv)
     NnScoreKind by = score_named(score);
     LetterModel m[LETTER_MODELS];
     check_word(word);
+    ag_free(example_path("seq2seq.csv"));           /* makes the folder before the training */
     for (int k = 0; k < LETTER_MODELS; k++) {
         m[k] = letter_model_new((LetterModelKind)k, lstm ? NN_LSTM : NN_GRU, by);
         train(&m[k]);

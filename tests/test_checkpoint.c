@@ -529,7 +529,7 @@ START_TEST(members_of_a_json_file_become_settings)
     NnSettings *s = nn_settings_new();
     nn_settings_set(s, "layers", "%d", 1);
     json_is_read(s, "{\"layers\": 6, \"eps\": 1e-12, \"act\": \"gel\u00fc\", \"yes\": true, \"no\": false, \"null\": null, "
-                    "\"list\": [1], \"object\": {\"layers\": 7}, \"nul\": \"a\\u0000b\", \"nan\": NaN, "
+                    "\"list\": [1], \"object\": {\"layers\": 7}, \"nul\": \"a\\u0000b\", \"nan\": NaN, \"layers\\u0000b\": 1, "
                     "\"large\": 9223372036854775807}");
     const char *expected[][2] = { { "layers", "6" }, { "act", "gel\u00fc" }, { "yes", "1" }, { "no", "0" },
                                   { "large", "9223372036854775807" } };

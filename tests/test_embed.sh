@@ -125,6 +125,22 @@ refused tokenizer.json '"WordPiece","unk' '"BPE","unk' 'wrong/tokenizer.json: mo
 refused sentence_bert_config.json 24 33 'max_seq_length is 33, expected a whole number from 3 to 32'
 refused sentence_bert_config.json 24 2 'max_seq_length is 2, expected a whole number from 3 to 32'
 refused sentence_bert_config.json 24 '"x"' 'wrong/sentence_bert_config.json: the setting "max_seq_length" is "x"'
+rm -rf wrong
+cp -R "$bert" wrong
+that "a weight that is NaN" python3 - wrong/model.safetensors <<'END'
+import json, pathlib, struct, sys
+path = pathlib.Path(sys.argv[1])
+data = bytearray(path.read_bytes())
+size, = struct.unpack_from('<Q', data)
+place = json.loads(data[8:8 + size])['encoder.layer.0.attention.self.query.weight']
+struct.pack_into('<f', data, 8 + size + place['data_offsets'][0], float('nan'))
+path.write_bytes(data)
+END
+not_finite='--model: the vector of a text is not finite: expected finite weights'
+expect 1 '' "$not_finite" --model wrong --index short.txt question
+that "nothing is ranked" [ ! -s stdout ]
+expect 1 '' "$not_finite" --model wrong --index short.txt --vectors none.npy
+lacks none.npy
 for file in config.json model.safetensors tokenizer.json; do
     rm -rf wrong
     cp -R "$bert" wrong

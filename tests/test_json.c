@@ -10,6 +10,7 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
+#include "kaeru/checkpoint.h"
 #include "kaeru/json.h"
 #include "numbers.h"
 #include "suites.h"
@@ -488,7 +489,8 @@ END_TEST
 
 static const char of_program[] =
     "{\"layers\": 6, \"rope\": {\"base\": 1e4, \"on\": true}, \"a.b\": 1, \"a\": {\"b\": 2, \"b.c\": \"text\"}, "
-    "\"sizes\": [3, {\"w\": 5}], \"none\": null, \"nul\": \"a\\u0000b\", \"nan\": NaN, \"12\": 7}";
+    "\"sizes\": [3, {\"w\": 5}], \"none\": null, \"nul\": \"a\\u0000b\", \"nan\": NaN, \"12\": 7, "
+    "\"half\": 0.5}";
 
 START_TEST(programs_read_values_by_their_place)
 {
@@ -506,7 +508,8 @@ START_TEST(programs_read_values_by_their_place)
     ck_assert(nn_json_int(j, "sizes.0", &whole) && whole == 3);
     ck_assert(nn_json_int(j, "sizes.1.w", &whole) && whole == 5);
     ck_assert(nn_json_int(j, "12", &whole) && whole == 7);
-    ck_assert(nn_json_count(j, "") == 9 && nn_json_count(j, "sizes") == 2 && nn_json_count(j, "rope") == 2);
+    ck_assert(nn_json_int(j, "rope.base", &whole) && whole == 10000);
+    ck_assert(nn_json_count(j, "") == 10 && nn_json_count(j, "sizes") == 2 && nn_json_count(j, "rope") == 2);
     ck_assert_str_eq(nn_json_name(j, "", 0), "layers");
     ck_assert_str_eq(nn_json_name(j, "rope", 1), "on");
     static const char *const there[] = { "", "layers", "rope.on", "sizes.1", "nul", "nan" };
@@ -532,7 +535,7 @@ START_TEST(programs_are_told_what_was_expected)
     int64_t whole = 9;
     double real = 9;
     bool truth = true;
-    REFUSED("config.json: \"rope.base\": expected a whole number, found another number", nn_json_int(j, "rope.base", &whole));
+    REFUSED("config.json: \"half\": expected a whole number, found another number", nn_json_int(j, "half", &whole));
     REFUSED("config.json: \"rope.scale\": expected a number, found nothing", nn_json_real(j, "rope.scale", &real));
     REFUSED("config.json: \"nan\": expected a number, found NaN or an infinity", nn_json_real(j, "nan", &real));
     REFUSED("config.json: \"layers\": expected true or false, found a number", nn_json_bool(j, "layers", &truth));
@@ -549,6 +552,52 @@ START_TEST(programs_are_told_what_was_expected)
     REFUSED("x: line 1, column 2: expected a name in quotes or '}', found the end", nn_json_parse("x", "{", 1));
     ck_assert_ptr_null(nn_json_open("/no/such/file.json"));
     ck_assert_msg(strstr(ag_error(), "/no/such/file.json: ") != NULL, "%s", ag_error());
+}
+END_TEST
+
+/* nn_json_int, and nn_settings_int of the same text, as of nn_settings_read_json. */
+START_TEST(whole_numbers_in_other_forms)
+{
+    static const struct { const char *text; int64_t value; bool good; } number[] = {
+        { "-0", 0, true }, { "1.0", 1, true }, { "1E2", 100, true }, { "50e-1", 5, true }, { "-3.0e0", -3, true },
+        { "9007199254740991.0", 9007199254740991, true }, { "-9223372036854775808", INT64_MIN, true },
+        { "9007199254740993.0", 9007199254740992, true }, { "-123456789012345678e1", -1234567890123456768, true },
+        { "-9223372036854775808.0", 0, false }, { "9223372036854775808", 0, false }, { "1e300", 0, false }, { "0.5", 0, false },
+        { "-1e-3", 0, false }
+    };
+    folder_make();
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        char text[64];
+        int size = snprintf(text, sizeof text, "{\"a\": %s}", number[i].text);
+        folder_write("config.json", text, (size_t)size);
+        NnJson *j = nn_json_parse("x", text, (size_t)size);
+        NnSettings *s = nn_settings_new(), *read = nn_settings_new();
+        nn_settings_set(s, "a", "%s", number[i].text);
+        ck_assert(nn_settings_read_json(in_folder("config.json"), read));
+        int64_t by_json = 0, by_text = 0, by_file = 0;
+        ck_assert_msg(nn_json_int(j, "a", &by_json) == number[i].good, "%s", text);
+        ck_assert_msg(nn_settings_int(s, "a", &by_text) == number[i].good, "%s", text);
+        ck_assert_msg(nn_settings_int(read, "a", &by_file) == number[i].good, "%s", text);
+        ck_assert_msg(by_json == number[i].value && by_text == by_json && by_file == by_json, "%s", text);
+        ag_free(j);
+        ag_free(s);
+        ag_free(read);
+    }
+    folder_remove();
+}
+END_TEST
+
+START_TEST(names_with_nul)
+{
+    static const char text[] = "{\"a\": 2, \"a\\u0000b\": 1, \"c\": {\"\\u0000\": 3}}";
+    NnJson *j = nn_json_parse("x", text, sizeof text - 1);
+    ck_assert_str_eq(nn_json_name(j, "", 0), "a");
+    REFUSED("x: the text: expected names without a NUL character, found \"a\\x00b\"", nn_json_name(j, "", 1));
+    REFUSED("x: \"c\": expected names without a NUL character, found \"\\x00\"", nn_json_name(j, "c", 0));
+    ag_free(j);
+    j = nn_json_parse("x", "\"\\u0000\"", 8);
+    REFUSED("x: the text: expected a string without a NUL character", nn_json_text(j, ""));
+    ag_free(j);
 }
 END_TEST
 
@@ -591,6 +640,8 @@ Suite *json_suite(void)
     tcase_add_test(t, long_numbers_leave_no_memory);
     tcase_add_test(t, programs_read_values_by_their_place);
     tcase_add_test(t, programs_are_told_what_was_expected);
+    tcase_add_test(t, whole_numbers_in_other_forms);
+    tcase_add_test(t, names_with_nul);
     tcase_add_test(t, programs_read_files);
     suite_add_tcase(suite, t);
     return suite;

@@ -487,6 +487,7 @@ draws landscape
 fails_with() { "$programs/landscape" "$@" --out landscape.9 >stdout 2>stderr; [ $? -eq 1 ]; }
 that 'weights without a finite loss' fails_with --init he --optimizer sgd --depth 16 --rows 50 --hidden 64 --steps 20
 that 'its message' grep -q 'is not finite after 20 steps: expected a smaller --lr' stderr
+lacks landscape.9
 
 lesson differential_equation --steps 1500
 csv differential_equation.csv x,u,solution
@@ -499,6 +500,15 @@ csv gradient_penalty.csv x,y
 that 'the norm of the gradient is near 1' \
     awk '/norm/ { n++; if ($NF < 0.8 || $NF > 1.2) bad = 1 } END { exit bad || n != 2 }' stdout
 draws gradient_penalty
+
+# Where the output folder cannot be made, they say so before they train, which takes longer than a minute.
+: >file
+for name in landscape differential_equation moons seq2seq skip_lab; do
+    timeout 60 "$programs/$name" --steps 1000000 --language en --out file >stdout 2>stderr
+    that 'no folder' [ $? -eq 1 ]
+    that 'its message' grep -q 'out file: cannot make the folder file: a file of that name exists' stderr
+    that 'nothing before it' [ ! -s stdout ]
+done
 
 lesson moons --steps 300
 csv moons.csv left,x,y

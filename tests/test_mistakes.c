@@ -2359,13 +2359,18 @@ START_TEST(later_operations)
     MISTAKE("select: there is no dimension 2", ag_select(x, 2, 0));
     MISTAKE("unbind: out is NULL", ag_unbind(x, 3, 1, NULL));
     MISTAKE("unbind: dimension 1 of (2, 3) does not have 2 items", ag_unbind(x, 2, 1, &out));
-    MISTAKE("unbind: dimension 0 of (0, 3) does not have 0 items", ag_unbind(ones(0, 3), 0, 0, &out));
+    MISTAKE("unbind: 0 items, expected 1 or more", ag_unbind(ones(0, 3), 0, 0, &out));
+    MISTAKE("unbind: -1 items, expected 1 or more", ag_unbind(x, -1, 0, &out));
     MISTAKE("unbind: there is no dimension 0 in shape ()", ag_unbind(ag_sum(x), 1, 0, &out));
     MISTAKE("mul_scalar: x is AG_INT", ag_mul_scalar(i, 2));
     MISTAKE("logaddexp: b is AG_INT", ag_logaddexp(x, i));
     MISTAKE("logaddexp: shapes (2, 3) and (4, 2) do not fit", ag_logaddexp(x, table));
     MISTAKE("norm_dims: dimension -1 is named twice", ag_norm_dims(x, DIMS(1, -1), true));
     MISTAKE("normalize: eps is 0, expected a finite number above 0", ag_normalize(x, 1, 0));
+    if (sizeof(ag_real) == sizeof(float)) {
+        MISTAKE("normalize: eps is 1e-300, expected a number that is not 0 in x's type", ag_normalize(x, 1, 1e-300));
+        MISTAKE("pad_with: value is -1e+300, which is infinite in x's type", ag_pad_with(x, 0, 1, 1, -1e300));
+    }
     MISTAKE("normalize: there is no dimension 2", ag_normalize(x, 2, 1));
     MISTAKE("int_arange: from 1 to 3 by 0 has no end", tensor_int_arange(1, 3, 0));
     MISTAKE("int_full: negative size in shape (-1,)", tensor_int_full(SHAPE(-1), 3));

@@ -555,11 +555,35 @@ START_TEST(logaddexp)
 {
     AgScope s = ag_begin(AG_RECORD);
     const double most = sizeof(ag_real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
-    Tensor *a = LEAF(SHAPE(7), -inf, -inf, inf, inf, most, nan_value, 2), *b = LEAF(SHAPE(7), -inf, 3, inf, -inf, -most, 0, 2);
-    CHECK(with_gradients(ag_logaddexp(a, b)), SHAPE(7), -inf, 3, inf, inf, most, nan_value,
+    Tensor *a = LEAF(SHAPE(7), -inf, -inf, inf, inf, most, 1, 2), *b = LEAF(SHAPE(7), -inf, 3, inf, -inf, -most, inf, 2);
+    Tensor *x[] = { a, b }, *v[] = { tensor_full(SHAPE(7), 2), tensor_full(SHAPE(7), 6) }, *g[2];
+    CHECK(with_gradients(ag_logaddexp(a, b)), SHAPE(7), -inf, 3, inf, inf, most, inf,
           2 + 0x1.62e42fefa39efp-1);
-    CHECK(tensor_grad(a), SHAPE(7), 0, 0, 1, 1, 1, 0, 0.5);
-    CHECK(tensor_grad(b), SHAPE(7), 0, 1, 0, 0, 0, nan_value, 0.5);
+    CHECK(tensor_grad(a), SHAPE(7), 0, 0, 0.5, 1, 1, 0, 0.5);
+    CHECK(tensor_grad(b), SHAPE(7), 0, 1, 0.5, 0, 0, 1, 0.5);
+    CHECK(ag_jvp(ag_logaddexp(a, b), x, v, 2), SHAPE(7), 0, 6, 4, 2, 2, 6, 4);
+    ag_grad_recorded(ag_sum(ag_logaddexp(a, b)), x, 2, g);
+    tensor_zero_grad(a);
+    tensor_zero_grad(b);
+    ag_backward(ag_sum(g[0]));
+    CHECK(tensor_grad(a), SHAPE(7), 0, 0, 0, 0, 0, 0, 0.25);
+    CHECK(tensor_grad(b), SHAPE(7), 0, 0, 0, 0, 0, 0, -0.25);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(logaddexp_of_nan)
+{
+    AgScope s = ag_begin(AG_RECORD);
+    const double with[] = { 1, inf, -inf, nan_value };
+    for (int i = 0; i < 4; i++) {
+        Tensor *a = LEAF(SHAPE(2), nan_value, with[i]), *b = LEAF(SHAPE(2), with[i], nan_value);
+        Tensor *x[] = { a, b }, *v[] = { tensor_ones(SHAPE(2)), tensor_ones(SHAPE(2)) };
+        CHECK(with_gradients(ag_logaddexp(a, b)), SHAPE(2), nan_value, nan_value);
+        CHECK(tensor_grad(a), SHAPE(2), nan_value, nan_value);
+        CHECK(tensor_grad(b), SHAPE(2), nan_value, nan_value);
+        CHECK(ag_jvp(ag_logaddexp(a, b), x, v, 2), SHAPE(2), nan_value, nan_value);
+    }
     ag_end(s);
 }
 END_TEST
@@ -800,6 +824,7 @@ Suite *torch_suite(void)
     tcase_add_test(limits, binary_cross_entropy);
     tcase_add_test(limits, huber_loss_of_NaN);
     tcase_add_test(limits, logaddexp);
+    tcase_add_test(limits, logaddexp_of_nan);
     tcase_add_test(limits, norms);
     tcase_add_test(limits, scatter_max);
     tcase_add_test(limits, an_ignored_row_of_NaN);

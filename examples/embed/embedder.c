@@ -159,6 +159,12 @@ Tensor *embed_lines(const Embedder *e, const KaeruLine *line, int64_t n)
         int64_t count = n - from < BATCH ? n - from : BATCH;
         AgScope scope = ag_begin(AG_NO_GRAD);
         const ag_real *y = tensor_data(embed_tokens(e, text + from, count));
+        for (int64_t i = 0; i < count * width; i++) {
+            if (!isfinite(y[i])) {
+                example_fail("--model: the vector of a text is not finite: "
+                             "expected finite weights");
+            }
+        }
         for (int64_t i = 0; i < count; i++) {
             memcpy(tensor_mutable_data(vectors) + text[from + i].place * width, y + i * width,
                    (size_t)width * sizeof *y);

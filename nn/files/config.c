@@ -101,6 +101,7 @@ bool nn_settings_read_json(const char *path, NnSettings *settings)
     for (uint32_t i = 0; good && i < c.root->count; i++) {
         const Json *name = &c.root->as.item[2 * i], *value = name + 1;
         const char *key = name->as.text;
+        if (strlen(key) != name->count) continue;
         if (value->type == JSON_STRING && strlen(value->as.text) == value->count) {
             nn_settings_set(settings, key, "%s", value->as.text);
         } else if (value->type == JSON_BOOL) {

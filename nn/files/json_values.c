@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "numbers.h"
 #include "utf8.h"
 
 struct NnJson {
@@ -86,10 +87,13 @@ static const Json *value_at(const char *what, const NnJson *json, const char *wh
     return *where ? find(json->root, where) : json->root;
 }
 
+/* The name of a place in messages. */
+#define PLACE(where) (*(where) ? QUOTED(where) : "the text")
+
 static bool refuse(const NnJson *json, const char *where, const char *expected, const Json *found)
 {
     const bool other = found && found->type == JSON_NUMBER && strstr(expected, "number");
-    return ag_set_error("%s: %s: expected %s, found %s", json->name, *where ? QUOTED(where) : "the text", expected,
+    return ag_set_error("%s: %s: expected %s, found %s", json->name, PLACE(where), expected,
                         other ? "another number" : json_type_name(found));
 }
 
@@ -105,7 +109,9 @@ bool nn_json_int(const NnJson *json, const char *where, int64_t *value)
 {
     const Json *found = value_at(__func__, json, where);
     ag_check_pointer(__func__, "value", value);
-    return json_int(found, value) || refuse(json, where, "a whole number", found);
+    return json_int(found, value) ||
+           (found && found->type == JSON_NUMBER && !found->whole && number_is_whole(found->as.number, value)) ||
+           refuse(json, where, "a whole number", found);
 }
 
 bool nn_json_real(const NnJson *json, const char *where, double *value)
@@ -122,19 +128,15 @@ bool nn_json_bool(const NnJson *json, const char *where, bool *value)
     return json_bool(found, value) || refuse(json, where, "true or false", found);
 }
 
-/* The text of a string; NULL with ag_error(). */
-static const char *text_of(const NnJson *json, const char *where, const Json *text)
-{
-    if (strlen(text->as.text) == text->count) return text->as.text;
-    ag_set_error("%s: %s: expected a string without a NUL character", json->name, QUOTED(where));
-    return NULL;
-}
-
 const char *nn_json_text(const NnJson *json, const char *where)
 {
     const Json *found = value_at(__func__, json, where);
-    if (found && found->type == JSON_STRING) return text_of(json, where, found);
-    refuse(json, where, "a string", found);
+    if (!found || found->type != JSON_STRING) {
+        refuse(json, where, "a string", found);
+        return NULL;
+    }
+    if (strlen(found->as.text) == found->count) return found->as.text;
+    ag_set_error("%s: %s: expected a string without a NUL character", json->name, PLACE(where));
     return NULL;
 }
 
@@ -157,5 +159,9 @@ const char *nn_json_name(const NnJson *json, const char *where, int64_t i)
         ag_usage_error(__func__, "member %lld of %s in %s, which has %lld", (long long)i, QUOTED(where), json->name,
                        (long long)found->count);
     }
-    return text_of(json, where, &found->as.item[2 * i]);
+    const Json *name = &found->as.item[2 * i];
+    if (strlen(name->as.text) == name->count) return name->as.text;
+    ag_set_error("%s: %s: expected names without a NUL character, found %s", json->name, PLACE(where),
+                 QUOTED_BYTES(name->as.text, name->count));
+    return NULL;
 }

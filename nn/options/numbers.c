@@ -64,6 +64,13 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong)
     return length;
 }
 
+bool number_is_whole(double value, int64_t *whole)
+{
+    if (!(fabs(value) < 0x1p63 && value == trunc(value))) return false;
+    *whole = (int64_t)value;
+    return true;
+}
+
 bool number_read(const char *text, bool whole, double *value)
 {
     static const int64_t most = INT64_C(1) << 53;

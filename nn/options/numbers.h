@@ -17,6 +17,9 @@ typedef struct {
  * *number, and sets *wrong to the offset of the byte where a digit is missing. */
 size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong);
 
+/* Sets *whole to a value that is a whole number within +-2^63, such as 1.0, 1e2 or -0; false, without it, for another. */
+bool number_is_whole(double value, int64_t *whole);
+
 /* Whether all of a text is a decimal number as strtod reads it, or a whole number. A whole number beyond +-2^53 becomes
  * infinite. */
 bool number_read(const char *text, bool whole, double *value);

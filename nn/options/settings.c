@@ -82,7 +82,7 @@ static bool read_number(const char *what, const NnSettings *s, const char *key, 
     if (!setting) return settings_error(s, "the setting %s is missing", QUOTED(key));
     const char *text = setting->value;
     size_t wrong, length = number_scan(text, strlen(text), number, &wrong);
-    bool good = length > 0 && !text[length] && (number->whole || !whole);
+    bool good = length > 0 && !text[length] && (!whole || number->whole || number_is_whole(number->value, &number->integer));
     if (good && !isinf(number->value)) return true;
     return settings_error(s, "the setting %s is %s, %s", QUOTED(key), QUOTED(text),
                           good ? "too large" : whole ? "expected a whole number" : "expected a number");

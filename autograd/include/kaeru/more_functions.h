@@ -26,14 +26,14 @@ Tensor *ag_flip(Tensor *x, int dim);
 
 /* Adds `before` and `after` zeros to x (any type) at the two ends of dim. */
 Tensor *ag_pad(Tensor *x, int dim, int64_t before, int64_t after);
-/* Does the same with another value, which x's type must hold. */
+/* Does the same with another value, which x's type must hold: a finite one must be finite in it. */
 Tensor *ag_pad_with(Tensor *x, int dim, int64_t before, int64_t after, double value);
 
 /* Returns a copy of item i of x (any type) along dim, which is removed: NumPy's x[:, i] is
  * ag_select(x, 1, i). A negative i counts from the end. */
 Tensor *ag_select(Tensor *x, int dim, int64_t i);
-/* Sets out[0] to out[n - 1] to the n items of x along dim, each as ag_select returns it. Returns
- * out[0]. */
+/* Sets out[0] to out[n - 1] to the n items of x along dim, each as ag_select returns it. n is
+ * the size of dim, 1 or more. Returns out[0]. */
 Tensor *ag_unbind(Tensor *x, int n, int dim, Tensor **out);
 
 /* Returns x times a number: another name of ag_scale, beside ag_add_scalar and ag_pow_scalar. */
@@ -44,14 +44,16 @@ Tensor *ag_mul_scalar(Tensor *x, double number);
  * 0. */
 Tensor *ag_logsumexp(Tensor *x, int dim, bool keep);
 
-/* Returns ln(e^a + e^b), broadcast. Where both are -infinity, the gradient is 0 (PyTorch: NaN). */
+/* Returns ln(e^a + e^b), broadcast. Where both are -infinity, the gradient is 0, and where both are
+ * +infinity, it is 0.5 for each (PyTorch: NaN). Where one is NaN, both gradients are NaN. */
 Tensor *ag_logaddexp(Tensor *a, Tensor *b);
 
 /* Returns the Euclidean norm sqrt(sum(x^2)) over dims, which are removed, or kept with size 1 if
  * `keep`. Where it is 0, so is its gradient. The sum of the squares must neither overflow nor
  * underflow: in float, numbers of 1e-19 to 1e18. */
 Tensor *ag_norm_dims(Tensor *x, AgDims dims, bool keep);
-/* Returns x divided by its norm along dim or, where that is larger, by eps > 0. */
+/* Returns x divided by its norm along dim or, where that is larger, by eps, which is above 0
+ * in x's type, too. */
 Tensor *ag_normalize(Tensor *x, int dim, double eps);
 
 /* Returns the mean of the Huber loss (Huber 1964) of d = x - target, of equal shapes: d^2/2 where

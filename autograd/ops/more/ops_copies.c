@@ -1,4 +1,5 @@
 /* ops_copies.c: operations that copy items: index_select, concat, expand, and what they compose; and index_add. */
+#include <math.h>
 #include <string.h>
 
 #include "buffers.h"
@@ -102,7 +103,8 @@ Tensor *ag_unbind(Tensor *x, int n, int dim, Tensor **out)
     check_any(__func__, "x", x);
     int d = check_dim(__func__, x, dim);
     ag_check_pointer(__func__, "out", out);
-    if (n < 1 || x->shape.dim[d] != n)
+    if (n < 1) ag_usage_error(__func__, "%d items, expected 1 or more", n);
+    if (x->shape.dim[d] != n)
         ag_usage_error(__func__, "dimension %d of %s does not have %d items", dim, shape_text(x->shape), n);
     for (int i = 0; i < n; i++) out[i] = ag_select(x, d, i);
     return out[0];
@@ -184,6 +186,8 @@ Tensor *ag_stack(Tensor **x, int n, int dim)
 static Tensor *filled(const char *what, const AgShape *shape, const Tensor *x, double value)
 {
     Tensor *t = tensor_new(what, shape, (AgDType)x->dtype);
+    if (x->dtype == AG_REAL && isfinite(value) && !isfinite((real)value))
+        ag_usage_error(what, "value is %g, which is infinite in x's type", value);
     if (x->dtype == AG_REAL) k_fill(t->numel, reals(t), (real)value);
     if (x->dtype == AG_INT && !(value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value))
         ag_usage_error(what, "value is %.17g, expected an int32, since x is AG_INT", value);

@@ -105,12 +105,17 @@ Tensor *ag_logsumexp(Tensor *x, int dim, bool keep)
 
 /* ---- logaddexp: h + ln(1 + e^(l - h)), h the larger one, l the other. A smaller item is not lost beside an h of 0 -- */
 
+/* Where both are the same infinity, l - h is replaced by 0. There h is -infinity without a gradient, or the mean of two
+ * infinities, which has half of it for each. */
 Tensor *ag_logaddexp(Tensor *a, Tensor *b)
 {
     check_tensor(__func__, "a", a, AG_REAL);
     check_tensor(__func__, "b", b, AG_REAL);
     broadcast_shape(__func__, a, b);
     Tensor *first = ag_compare(AG_GE, a, b), *h = ag_where(first, a, b), *l = ag_where(first, b, a);
-    Tensor *none = ag_compare_scalar(AG_EQ, h, -INFINITY);          /* no gradient where both are -infinity */
-    return ag_add(ag_masked_fill(h, none, -INFINITY), ag_softplus(ag_sub(held(l), held(h))));
+    Tensor *none = ag_compare_scalar(AG_EQ, ag_maximum(a, b), -INFINITY);       /* false for NaN, as the next one */
+    Tensor *both = ag_compare_scalar(AG_EQ, ag_minimum(a, b), INFINITY);
+    Tensor *apart = ag_masked_fill(ag_masked_fill(ag_sub(l, h), none, 0), both, 0);
+    h = ag_where(both, ag_scale(ag_add(a, b), 0.5), ag_masked_fill(h, none, -INFINITY));
+    return ag_add(h, ag_softplus(apart));
 }

@@ -123,5 +123,6 @@ Tensor *ag_normalize(Tensor *x, int dim, double eps)
     check_tensor(__func__, "x", x, AG_REAL);
     check_along(__func__, x, dim);
     if (!(eps > 0 && eps < INFINITY)) ag_usage_error(__func__, "eps is %g, expected a finite number above 0", eps);
+    if (!((real)eps > 0)) ag_usage_error(__func__, "eps is %g, expected a number that is not 0 in x's type", eps);
     return ag_div(x, ag_clamp(ag_norm_dims(x, DIMS(dim), true), eps, INFINITY));
 }

@@ -73,8 +73,8 @@ bool nn_checkpoint_save_trained(const char *path, void *module, Optimizer *o, co
 bool nn_checkpoint_settings(const char *path, NnSettings *settings) AG_MUST_CHECK;
 
 /* The members of the object in a JSON file of another program, such as config.json, as settings: texts, numbers, and true and
- * false as 1 and 0. Others are left out: null, arrays, objects, and texts with NUL. So nn_fields_from_settings (options.h)
- * reads and checks them by a table. The file has at most 1 MiB and 1,000 members. */
+ * false as 1 and 0. Others are left out: null, arrays, objects, and names or texts with NUL. So nn_fields_from_settings
+ * (options.h) reads and checks them by a table. The file has at most 1 MiB and 1,000 members. */
 bool nn_settings_read_json(const char *path, NnSettings *settings) AG_MUST_CHECK;
 
 /* Sets the model's reals to their mean in n files. False with ag_error() if a file cannot be loaded, or for AG_PACKED. */

@@ -35,7 +35,8 @@ NnJson *nn_json_parse(const char *name, const char *text, size_t size);
 
 /* Return whether there is a value, with null as no value. Never an error. */
 bool nn_json_has(const NnJson *json, const char *where);
-/* Read a whole number, any number, true or false. */
+/* Read a whole number, any number, true or false. -0, 1.0 and 1e2 are whole numbers, too: the
+ * nearest double counts. nn_settings_int (settings.h) reads the same numbers. */
 bool nn_json_int(const NnJson *json, const char *where, int64_t *value) AG_MUST_CHECK;
 bool nn_json_real(const NnJson *json, const char *where, double *value) AG_MUST_CHECK;
 bool nn_json_bool(const NnJson *json, const char *where, bool *value) AG_MUST_CHECK;
@@ -43,8 +44,8 @@ bool nn_json_bool(const NnJson *json, const char *where, bool *value) AG_MUST_CH
 const char *nn_json_text(const NnJson *json, const char *where);
 /* Returns the number of items of an array or of members of an object. */
 int64_t nn_json_count(const NnJson *json, const char *where);
-/* Returns the name of member i of an object, in the order of the text. It lives as long as json. i out
- * of range is a usage error. */
+/* Returns the name of member i of an object, in the order of the text. It lives as long as json. One
+ * with a NUL character is an error, for which NULL is returned; i out of range is a usage error. */
 const char *nn_json_name(const NnJson *json, const char *where, int64_t i);
 
 #include "kaeru/calls/json.h"

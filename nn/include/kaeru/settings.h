@@ -11,8 +11,8 @@ typedef struct NnSettings NnSettings;
 NnSettings *nn_settings_new(void);
 void nn_settings_set(NnSettings *s, const char *key, const char *format, ...) AG_PRINTF(3, 4);
 const char *nn_settings_get(const NnSettings *s, const char *key); /* NULL if absent */
-/* A setting as an integer or a real number; false with ag_error() if absent or malformed. The message names the file from which
- * the settings were read. */
+/* A setting as an integer (also 1.0, 1e2: the nearest double) or a real number; false with ag_error() if absent or malformed.
+ * The message names the file from which the settings were read. */
 bool nn_settings_int(const NnSettings *s, const char *key, int64_t *value);
 bool nn_settings_real(const NnSettings *s, const char *key, double *value);
 
