@@ -16,7 +16,8 @@ each in float and in double where both make sense. Each option is a way to build
   --clang       compiled by clang, in build-clang/
   --mpi         training by several processes over Open MPI, in build/
   --mpich       the same over MPICH, in build-mpich/, or with --asan in build-asan/
-  --platforms   of the release build only the page, and what runs on other systems and processors
+  --platforms   of the release build only the page, commands of the documents in fresh clones, and what runs on other systems
+                and processors
   --parts       the book alone, and each part alone on top of it: tests/parts.sh, in build-parts/
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
@@ -219,7 +220,7 @@ for run in $runs; do
         targets='' ;;
     platforms)
         targets='onefile final_weights page_programs examples/spiral'
-        run_tests build "platforms page"
+        run_tests build "platforms page commands"
         targets='' ;;
     fuzz)
         export CC=clang
