@@ -23,7 +23,8 @@ static bool other_shape_is_right(void)
     tensor_set_requires_grad(in[1], true);
     bool right = ag_gradcheck(call, NULL, in, 2, NULL);
     if (!right) {
-        say("  The rule is right for x of %d rows and %d columns, but not for %d and %d: use rows and columns.\n",
+        say("  The rule is right for x of %d rows and %d columns, but not for %d and %d: use rows and columns, and\n"
+            "  no whole numbers (int) for values.\n",
             ROWS, COLUMNS, MORE_ROWS, MORE_COLUMNS);
     }
     return right;

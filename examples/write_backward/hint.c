@@ -244,7 +244,7 @@ typedef enum {
 } Slip;
 static const char *const slip_text[SLIPS] = {
     [FIRST_ROW] = "  %s leaves out the first row: the loop must begin there.\n",
-    [LAST_ROW] = "  %s leaves out the last row: the loop must reach it.\n",
+    [LAST_ROW] = "  %s leaves out the last row: the loop must reach it. (w and dw have one number for each column j.)\n",
     [FIRST_COLUMN] = "  %s leaves out the first column: the loop must begin there.\n",
     [LAST_COLUMN] = "  %s leaves out the last column: the loop must reach it.\n",
     [ALL_COLUMNS] = "  Each entry of %s adds up all columns: only column j counts for w[j].\n",
