@@ -97,6 +97,11 @@ ABSENT(transformer_load)
 ABSENT(transformer_to_settings)
 #endif
 
+#ifdef WITHOUT_HIGHER
+ABSENT(ag_grad_recorded)
+ABSENT(ag_jvp)
+#endif
+
 #ifdef WITHOUT_MORE
 ABSENT(ag_abs)
 ABSENT(ag_add_to)
