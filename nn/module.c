@@ -195,9 +195,11 @@ static void add_child(const char *what, Module *parent, const char *name, void *
                       Module *child, int others)
 {
     nn_check(what, parent, 0);
-    char part[2 * SLOT_NAME];
-    snprintf(part, sizeof part, "the module for \"%s\" of %s", name, parent->type);
-    ag_check_pointer(what, part, child);
+    if (!child) {
+        char part[2 * SLOT_NAME];
+        snprintf(part, sizeof part, "the module for \"%s\" of %s", name, parent->type);
+        ag_check_pointer(what, part, child);
+    }
     nn_check(what, child, 0);
     if (child->parent) {
         ag_usage_error(what, "this %s is already in a %s; to share weights, use nn_tie",
