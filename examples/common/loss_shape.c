@@ -15,8 +15,7 @@ double tensors_product(Tensor *const *a, Tensor *const *b, int n)
     return sum;
 }
 
-/* The Hessian times v: the gradient of the derivative along v. */
-static void hessian_times(Tensor *loss, Tensor *const *p, Tensor *const *v, int n, Tensor **hv)
+void hessian_times(Tensor *loss, Tensor *const *p, Tensor *const *v, int n, Tensor **hv)
 {
     ag_grad(ag_jvp(loss, p, v, n), p, n, hv);
 }

@@ -7,6 +7,9 @@
 
 /* Returns the sum of the products of all items of two lists of n tensors. */
 double tensors_product(Tensor *const *a, Tensor *const *b, int n);
+/* Sets hv to the Hessian of the loss times v: the gradient of the derivative along v. A part on
+ * which that does not depend is NULL. */
+void hessian_times(Tensor *loss, Tensor *const *p, Tensor *const *v, int n, Tensor **hv);
 /* Power iteration: v becomes H v / |H v| again and again, and turns to the eigenvector of the
  * Hessian H whose eigenvalue is the largest in size. Returns v.H v, the second derivative of the
  * loss along v. The loss still has its graph, and its dependence on each p is not linear. It begins

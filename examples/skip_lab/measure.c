@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/loss_shape.h"
 #include "kaeru/kaeru.h"
 #include "lab.h"
 
@@ -69,7 +70,7 @@ static void hessian_product(Model *m, const Batch *b, const Weights *w, const do
             to[k] = (ag_real)*v++;
         }
     }
-    ag_grad(ag_jvp(model_loss(m, b), w->p, direction, w->n), w->p, w->n, product);
+    hessian_times(model_loss(m, b), w->p, direction, w->n, product);
     for (int i = 0; i < w->n; i++) {
         for (int64_t k = 0; k < tensor_numel(w->p[i]); k++) {
             *out++ = product[i] ? (double)tensor_data(product[i])[k] : 0;
