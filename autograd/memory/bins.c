@@ -1,23 +1,24 @@
 /* bins.c: the memory of buffers. Released memory is kept for the next buffers.
  *
- * A training step creates the same shapes again and again. A released small buffer goes to a free list of its size (a bin), and
- * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
- * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
- * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. Large buffers have their memory from large_buffers.c.
+ * A training step creates the same shapes again and again. A released small buffer goes to a free
+ * list of its size (a bin), and the next buffer of that size is taken from there, so after the
+ * first steps the system is asked for no memory. Sizes are rounded up to one of eight steps between
+ * powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to about twice the
+ * size is used instead. Shapes that change from step to step (sentences of different lengths) then
+ * share buffers. Large buffers have their memory from large_buffers.c.
  *
- * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
- * the free memory there, so it has its own memory of the system. */
+ * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it
+ * is large, it would divide the free memory there, so it has its own memory of the system. */
 #include "buffer_memory.h"
 #include "buffers.h"
 #include "large_buffers.h"
 #include "system.h"
 #include "thread.h"
 
-enum { STEPS = 8 };                                     /* between one power of two and the next */
-enum { LEAST_LARGE = 1 << 20, REDZONE = 64 };           /* bytes; behind a large buffer, for AddressSanitizer */
-enum { BINS = 128 };                                    /* more than there are sizes */
-enum { LARGE = -1, ALONE = -2 };                        /* no bin: of large_buffers.c, a system_alloc of its own */
+enum { STEPS = 8 };                             /* between one power of two and the next */
+enum { LEAST_LARGE = 1 << 20, REDZONE = 64 };   /* bytes; the second for AddressSanitizer */
+enum { BINS = 128 };                            /* more than there are sizes */
+enum { LARGE = -1, ALONE = -2 };    /* no bin: of large_buffers.c, a system_alloc of its own */
 
 typedef struct {
     Buffer *bin[BINS];

@@ -1,11 +1,12 @@
 /* large_buffers.c: memory for large buffers, which all threads share.
  *
- * A chunk of the system's memory is divided into blocks. A block is in use, or free and touched (it has pages of memory), or
- * free and untouched (the system gives it pages when it is written). Free neighbors of one kind are joined. A new buffer gets
- * free neighbors of both kinds: those that need the fewest new pages, and of these the smallest. For each new page, one page of
- * another free block is returned to the system. So the process has about as many pages as its buffers had at most, although
- * the sizes of activations and gradients are different. Few pages are returned: in a step of GPT-2 with 1024 tokens, 12 MiB of
- * 620 MiB. */
+ * A chunk of the system's memory is divided into blocks. A block is in use, or free and touched (it
+ * has pages of memory), or free and untouched (the system gives it pages when it is written). Free
+ * neighbors of one kind are joined. A new buffer gets free neighbors of both kinds: those that need
+ * the fewest new pages, and of these the smallest. For each new page, one page of another free
+ * block is returned to the system. So the process has about as many pages as its buffers had at
+ * most, although the sizes of activations and gradients are different. Few pages are returned: in a
+ * step of GPT-2 with 1024 tokens, 12 MiB of 620 MiB. */
 #include "large_buffers.h"
 #include "system.h"
 
@@ -43,7 +44,9 @@ static void absorb(LargeBlock *lower, LargeBlock *upper)
 /* Two free neighbors of one kind become one. */
 static void join_blocks(LargeBlock *lower, LargeBlock *upper)
 {
-    if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) return;
+    if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) {
+        return;
+    }
     unlist_free(upper);
     absorb(lower, upper);
 }
@@ -66,7 +69,8 @@ static void return_pages(size_t bytes)
     for (LargeBlock *b = free_blocks, *next; b && bytes > 0; b = next) {
         next = b->next;
         if (!b->touched) continue;
-        while (next && !next->touched) next = next->next;       /* a block without pages may be joined with b */
+        /* A block without pages may be joined with b. */
+        while (next && !next->touched) next = next->next;
         system_return_pages((char *)b + LARGE_HEADER, b->size - LARGE_HEADER);
         bytes -= b->size < bytes ? b->size : bytes;
         unlist_free(b);
@@ -77,8 +81,9 @@ static void return_pages(size_t bytes)
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
 
-/* A new chunk of as many bytes as all others have, so that there are few: blocks of two chunks cannot be joined. If the
- * system does not have so much, it is a quarter of that, and so on, down to `size`. */
+/* A new chunk of as many bytes as all others have, so that there are few: blocks of two chunks
+ * cannot be joined. If the system does not have so much, it is a quarter of that, and so on, down
+ * to `size`. */
 static LargeBlock *new_chunk(size_t size)
 {
     static bool fork_handled;
@@ -103,8 +108,12 @@ static LargeBlock *new_chunk(size_t size)
 static size_t space_around(const LargeBlock *block, size_t limit)
 {
     size_t space = block->size;
-    for (const LargeBlock *b = block->below; b && b->free && space < limit; b = b->below) space += b->size;
-    for (const LargeBlock *b = block->above; b && b->free && space < limit; b = b->above) space += b->size;
+    for (const LargeBlock *b = block->below; b && b->free && space < limit; b = b->below) {
+        space += b->size;
+    }
+    for (const LargeBlock *b = block->above; b && b->free && space < limit; b = b->above) {
+        space += b->size;
+    }
     return space;
 }
 
@@ -113,7 +122,8 @@ static LargeBlock *find_block(size_t size, size_t *untouched)
 {
     LargeBlock *best = NULL;
     size_t least = SIZE_MAX;                    /* the space around the best one */
-    for (LargeBlock *first = free_blocks; first && (*untouched > 0 || least > size); first = first->next) {
+    for (LargeBlock *first = free_blocks; first && (*untouched > 0 || least > size);
+         first = first->next) {
         size_t missing = size, fresh = 0;
         for (const LargeBlock *b = first; b && b->free && missing > 0; b = b->above) {
             size_t taken = b->size < missing ? b->size : missing;

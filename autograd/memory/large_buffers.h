@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
-/* Memory of at least so many bytes, aligned to 64; *size: how many it has. NULL if the system has none. */
+/* Memory of at least so many bytes, aligned to 64; *size: how many it has. NULL if the system has
+ * none. */
 void  *large_alloc(size_t bytes, size_t *size);
 void   large_free(void *p);
-size_t large_free_bytes(void);                                      /* released, and kept for later */
-void   large_trim(void);                                            /* returns to the system what it can */
+size_t large_free_bytes(void);  /* released, and kept for later */
+void   large_trim(void);  /* returns to the system what it can */
 
 #endif
